@@ -92,6 +92,7 @@ TEST(mesh, wrong_fields_are_named)
 	WRONG(weld_distance, -1e-9, "weld_distance");
 	WRONG(weld_distance, NAN, "weld_distance");
 	WRONG(weld_distance, INFINITY, "weld_distance");
+	WRONG(centre.x, NAN, "centre");
 #undef WRONG
 	close_context(context, &heap);
 }

@@ -194,6 +194,9 @@ export interface MeshSettings {
 	gridResolution?: number | undefined;
 	/** Vertices nearer to each other than this come to one place, so that cracks close; 0 (default): they stay. */
 	weldDistance?: number | undefined;
+	/** Where the mesh's origin lies in the coordinates of the vertices, or "auto": about the middle of vertices that lie far from theirs,
+	 * which would lose digits as floats. Make it a part of a body at mesh.centre. */
+	centre?: Numbers | "auto" | undefined;
 	/** A number of yours for each triangle, which contacts hand on. */
 	materials?: Numbers | null | undefined;
 }
@@ -217,6 +220,8 @@ export class Mesh extends Handle {
 	/** As they were given; null where floats hold all of them. */
 	readonly doubles: Float64Array | null;
 	readonly triangles: Int32Array;
+	/** Where its origin lies in the coordinates that createMesh was given. */
+	readonly centre: Float64Array;
 	readonly sides: "auto" | "front" | "both" | "container";
 	/** Of a closed mesh. */
 	readonly mass: Mass;

@@ -95,7 +95,7 @@ export const LAYOUTS = {
 	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3 user_data:u64",
 	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3 user_data_a:u64 user_data_b:u64",
 	mesh_def: `-cookie:i32 -vertices:strided -vertex_count:i32 -triangles:ptr -triangle_count:i32 grid_resolution:i32 sides:SIDES -materials:ptr
-		build:TREES weld_distance:f64`,
+		build:TREES weld_distance:f64 centre:f64*3`,
 	field_region: "first_column:i32 first_row:i32 columns:i32 rows:i32",
 	mass: "mass:f64 centre:f64*3 inertia:f64*6",
 	tree_info: "binary_nodes:i32 wide_nodes:i32 depth:i32 sah_cost:f64 epo:f64 bytes:size grid_cells:i32",
@@ -965,7 +965,8 @@ export class Carom {
 
 	/** Vertices, triangles and settings of a mesh as the library has them. */
 	putMesh(put, room, vertices, triangles, options, call) {
-		const { materials = null, ...settings } = checkSettings(options, call);
+		const { materials = null, ...given } = checkSettings(options, call);
+		const { centre, ...others } = given, finds = centre === "auto", settings = finds ? others : given;
 		checkNumbers(vertices, `${call}: vertices`, 3);
 		checkWhole(triangles, `${call}: triangles`, 3);
 		if (materials !== null && checkWhole(materials, `${call}: materials`, 1, "u32").length !== triangles.length / 3)
@@ -974,6 +975,8 @@ export class Carom {
 		this.writePlaces(put, placeOf("mesh_def", at, "vertices"), vertices);
 		this.writePointers("mesh_def", at, { vertex_count: vertices.length / 3, triangles: put(triangles, Int32Array), triangle_count: triangles.length / 3,
 			materials: materials ? put(materials, Uint32Array) : 0 });
+		if (finds)
+			this.check(this.exports.cw_find_mesh_centre(placeOf("mesh_def", at, "vertices"), vertices.length / 3, placeOf("mesh_def", at, "centre")));
 		return at;
 	}
 
@@ -1363,6 +1366,9 @@ export class Mesh extends Handle {
 		const at = this.carom.exports.cw_mesh_doubles(this.address);
 		return at ? this.numbers(at, Float64Array, "vertexCount") : null;
 	}
+
+	/** Where its origin lies in the coordinates of the vertices that createMesh was given: a part of a body belongs there. */
+	get centre() { return this.carom.readNumbers(this.carom.exports.cw_mesh_centre(this.address), Float64Array, 3); }
 
 	/** The corners of the triangles, [3m]; those of a mesh that was inside out are turned round. */
 	get triangles() { return this.numbers(this.carom.exports.cw_mesh_triangles(this.address), Int32Array, "triangleCount"); }

@@ -15,6 +15,11 @@ int EXPORT(cw_check_mesh)(const carom_mesh_def *def, carom_mesh_report *report)
 	return (int)carom_check_mesh(cw_context, def, report);
 }
 
+int EXPORT(cw_find_mesh_centre)(const carom_strided *vertices, int count, carom_vec3 *centre)
+{
+	return (int)carom_find_mesh_centre(cw_context, vertices, count, centre);
+}
+
 int EXPORT(cw_create_hull)(const carom_strided *points, int count, carom_mesh **mesh)
 {
 	return (int)carom_create_hull(cw_context, points, count, mesh);
@@ -57,6 +62,14 @@ const carom_mesh_report *EXPORT(cw_mesh_report)(const carom_mesh *mesh) { return
 const float *EXPORT(cw_mesh_vertices)(const carom_mesh *mesh) { return carom_mesh_get_vertices(mesh); }
 const double *EXPORT(cw_mesh_doubles)(const carom_mesh *mesh) { return carom_mesh_get_doubles(mesh); }
 const int32_t *EXPORT(cw_mesh_triangles)(const carom_mesh *mesh) { return carom_mesh_get_triangles(mesh); }
+/// Valid until the next call: the module has one thread.
+const carom_vec3 *EXPORT(cw_mesh_centre)(const carom_mesh *mesh)
+{
+	static carom_vec3 centre;
+	centre = carom_mesh_get_centre(mesh);
+	return &centre;
+}
+
 int EXPORT(cw_mesh_sides)(const carom_mesh *mesh) { return (int)carom_mesh_get_sides(mesh); }
 
 int EXPORT(cw_mesh_material)(const carom_mesh *mesh, int triangle, uint32_t *material)

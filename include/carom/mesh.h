@@ -74,9 +74,9 @@ typedef enum carom_mesh_build {
 typedef struct carom_mesh_def {
 	int cookie; ///< set by carom_default_mesh_def; do not touch
 	/// Float or double. Trees, rays and contacts work on the vertices rounded to float
-	/// (carom_mesh_report.rounding tells the change), so keep a mesh near its origin. Where a float
-	/// does not hold a double, the doubles are kept too: carom_mesh_self_intersections and
-	/// carom_mesh_intersections decide by the numbers given.
+	/// (carom_mesh_report.rounding tells the change), so give a mesh that lies far from its origin
+	/// a centre. Where a float does not hold a double, the doubles are kept too:
+	/// carom_mesh_self_intersections and carom_mesh_intersections decide by the numbers given.
 	carom_strided vertices;
 	int32_t vertex_count;
 	const int32_t *triangles; ///< [3*triangle_count], counter-clockwise seen from outside
@@ -113,11 +113,33 @@ typedef struct carom_mesh_def {
 	///
 	/// It takes linear time, on one thread. CAROM_INVALID_ARGUMENT: below 0, or not finite.
 	double weld_distance;
+	/// Where the origin of the mesh's frame lies in the coordinates of the vertices; 0, 0, 0
+	/// (default): at their origin. For files in world coordinates, whose vertices lie far from
+	/// their origin: carom_find_mesh_centre tells a centre that keeps the digits. It is subtracted
+	/// from the vertices, in double, before all else. The mesh is in its own frame from then on, in
+	/// all calls, reports and files. To put it where the coordinates have it, at a pose of theirs:
+	/// - make it a part of a body: carom_part.pose.position is the centre. The body's pose, its
+	///   motion and its impacts are then those of the coordinates.
+	/// - for a call that takes a mesh or shape and a pose: the position is
+	///   carom_transform_point(pose, centre), and the orientation stays.
+	///
+	/// Saved meshes keep it, scaled ones have it scaled; recordings keep the mesh without it.
+	/// CAROM_INVALID_ARGUMENT: not finite.
+	carom_vec3 centre;
 } carom_mesh_def;
 
 /// No vertices, no triangles, packed floats, CAROM_GRID_BY_SIZE, CAROM_SIDES_AUTO, no materials,
-/// CAROM_MESH_SAH, no weld_distance. Thread-safe.
+/// CAROM_MESH_SAH, no weld_distance, no centre. Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
+
+/// Tell a centre (carom_mesh_def.centre) for vertices [count] that keeps digits: along each axis on
+/// which the middle of their box is farther from 0 than 16 times half the box's longest side, about
+/// that middle; 0 along the others. So a mesh near its origin gets 0, 0, 0. No vertex loses a digit
+/// by the subtraction. Vertices that are not finite do not count. For carom_create_hull too:
+/// subtract it from the points. CAROM_INVALID_ARGUMENT names a missing argument, a negative count,
+/// and a wrong field of vertices. Linear. Thread-safe.
+CAROM_API carom_result carom_find_mesh_centre(
+	carom_context *context, const carom_strided *vertices, int32_t count, carom_vec3 *centre);
 
 /// The findings of the check of a mesh, whose vertices are where carom_mesh_def.weld_distance put
 /// them. Vertices at one position (equal bit for bit) count as one vertex in all that is said about
@@ -309,9 +331,13 @@ CAROM_API carom_result carom_mesh_get_tree_info(
 CAROM_API const float *carom_mesh_get_vertices(const carom_mesh *mesh);
 CAROM_API const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh);
 
-/// The vertices [3*vertex_count] as they were given. NULL where floats hold all of them: then
-/// carom_mesh_get_vertices has the numbers given. Valid while the mesh lives. Thread-safe.
+/// The vertices [3*vertex_count] as they were given, less the centre. NULL where floats hold all of
+/// them: then carom_mesh_get_vertices has these numbers. Valid while the mesh lives. Thread-safe.
 CAROM_API const double *carom_mesh_get_doubles(const carom_mesh *mesh);
+
+/// The centre that carom_mesh_def gave to the mesh: where its origin lies in the coordinates that
+/// it was made from. Thread-safe.
+CAROM_API carom_vec3 carom_mesh_get_centre(const carom_mesh *mesh);
 
 /// The sides that carom_mesh_def gave to the mesh. Thread-safe.
 CAROM_API carom_mesh_sides carom_mesh_get_sides(const carom_mesh *mesh);

@@ -56,6 +56,7 @@ struct carom_mesh {
 	carom_mesh *shared;
 	// of edges that are real to contacts; 0: not measured yet (contact/edges_beside.c)
 	_Atomic float longest_edge;
+	carom_vec3 centre; // carom_mesh_def.centre: vertices are about it
 };
 
 /// Types of shapes that are treated alike (shape_table.h).

@@ -39,6 +39,17 @@ static carom_result check_vertices(carom_context *context, const carom_mesh_def 
 	return cr_check_strided(context, "carom_mesh_def.vertices", &def->vertices, def->vertex_count, "vertices", 3);
 }
 
+static carom_result check_centre(carom_context *context, const carom_vec3 *centre)
+{
+	const double place[3] = { centre->x, centre->y, centre->z };
+	for (int axis = 0; axis < 3; axis++) {
+		if (!isfinite(place[axis]))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.centre: %c is %g; it must be finite", "xyz"[axis],
+				place[axis]);
+	}
+	return CAROM_SUCCESS;
+}
+
 carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def)
 {
 	// Sides of triangles are numbered in 31 bits.
@@ -78,7 +89,7 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.weld_distance is %g; it must be finite and not below 0",
 			def->weld_distance);
 	}
-	return CAROM_SUCCESS;
+	return check_centre(context, &def->centre);
 }
 
 void cr_read_vertex(const carom_strided *view, int64_t vertex, double point[3]) { cr_read_strided(view, 3, vertex, point); }

@@ -36,16 +36,18 @@ void cr_mesh_finding(carom_mesh_report *report, int32_t element, const char *for
 /// triangle.
 carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def);
 
-/// A definition whose vertices are those of another one, welded by its weld_distance.
+/// A definition whose vertices are those of another one, about its centre, and welded by its
+/// weld_distance.
 typedef struct cr_welded_def {
 	carom_mesh_def def;
 	double *vertices; // [3*def.vertex_count] those of def, owned; NULL: def is the other one's
 } cr_welded_def;
 
-/// Weld the vertices of a definition (NULL: none) that is sound and has a weld_distance; leave
-/// another one as it is, for its check to refuse. def itself stays. Returns the definition to go on
-/// with: def or &welded->def; NULL: out of memory, with the error of the context set. End with
-/// cr_end_weld in any case. (weld_near.c)
+/// Put the vertices of a definition (NULL: none) that is sound about its centre, and weld them;
+/// leave one that has neither centre nor weld_distance as it is, and one that is not sound, for its
+/// check to refuse. def itself stays, and so does its centre in the result. Returns the definition
+/// to go on with: def or &welded->def; NULL: out of memory, with the error of the context set. End
+/// with cr_end_weld in any case. (weld_near.c)
 const carom_mesh_def *cr_begin_weld(carom_context *context, const carom_mesh_def *def, cr_welded_def *welded);
 void cr_end_weld(carom_context *context, cr_welded_def *welded);
 

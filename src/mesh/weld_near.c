@@ -1,5 +1,6 @@
 // Vertices that nearly meet are put to one place (carom_mesh_def.weld_distance). Each vertex in
-// turn stays, or moves to the nearest one that stayed within the distance.
+// turn stays, or moves to the nearest one that stayed within the distance. Before that, vertices
+// are put about the centre of their mesh (carom_mesh_def.centre).
 //
 // Those that stayed lie in a grid of cubic cells, kept in a hash table. A cell is four distances
 // wide, so the ball around a vertex touches at most two cells along each axis, mostly one.
@@ -103,20 +104,33 @@ static bool weld_places(carom_context *context, double distance, double *places,
 	return ok;
 }
 
+static bool is_centred(const carom_mesh_def *def) { return def->centre.x != 0 || def->centre.y != 0 || def->centre.z != 0; }
+
+/// Read a vertex, about the centre of the mesh.
+static void read_about(const carom_mesh_def *def, int32_t vertex, double place[3])
+{
+	cr_read_vertex(&def->vertices, vertex, place);
+	place[0] -= def->centre.x;
+	place[1] -= def->centre.y;
+	place[2] -= def->centre.z;
+}
+
 const carom_mesh_def *cr_begin_weld(carom_context *context, const carom_mesh_def *def, cr_welded_def *welded)
 {
 	welded->vertices = NULL;
-	if (cr_mesh_check_def(context, def) != CAROM_SUCCESS || def->weld_distance == 0 || def->vertex_count == 0)
+	if (cr_mesh_check_def(context, def) != CAROM_SUCCESS || def->vertex_count == 0)
+		return def;
+	if (def->weld_distance == 0 && !is_centred(def))
 		return def;
 	const int32_t count = def->vertex_count;
 	bool ok = true;
 	welded->def = *def;
 	welded->vertices = cr_mesh_alloc(context, 3 * (int64_t)count, sizeof *welded->vertices, &ok);
 	for (int32_t i = 0; ok && i < count; i++)
-		cr_read_vertex(&def->vertices, i, welded->vertices + 3 * (int64_t)i);
-	if (!ok || !weld_places(context, def->weld_distance, welded->vertices, count)) {
+		read_about(def, i, welded->vertices + 3 * (int64_t)i);
+	if (!ok || (def->weld_distance > 0 && !weld_places(context, def->weld_distance, welded->vertices, count))) {
 		cr_end_weld(context, welded);
-		cr_fail_memory(context, "the welding of a mesh");
+		cr_fail_memory(context, "the vertices of a mesh");
 		return NULL;
 	}
 	welded->def.vertices = (carom_strided){ welded->vertices, 0, CAROM_FLOAT64 };

@@ -386,6 +386,7 @@ static cr_mesh_parts parts_of(const carom_mesh *m)
 	cr_mesh_parts parts = { .report = m->report,
 		.sides = m->sides,
 		.build = m->build,
+		.centre = m->centre,
 		.topology = m->topology,
 		.facets = m->facets,
 		.materials = m->materials,
@@ -420,6 +421,7 @@ carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void
 	walk w = { .way = WRITE, .bytes = bytes };
 	walk_parts(&w, &parts);
 	cr_baked_head h = { .magic = MAGIC, .version = VERSION, .byte_order = BYTE_ORDER, .size = size, .layout = layout() };
+	memcpy(h.centre, &mesh->centre, sizeof h.centre);
 	memcpy(bytes, &h, sizeof h);
 	h.digest = cr_baked_digest(bytes, size);
 	memcpy(bytes, &h, sizeof h);
@@ -467,6 +469,15 @@ static carom_result check_digest(carom_context *context, const uint8_t *bytes, s
 	return CAROM_SUCCESS;
 }
 
+/// Read the centre from the head. Returns the field that is wrong, or NULL.
+static const char *read_centre(const uint8_t *bytes, carom_vec3 *centre)
+{
+	cr_baked_head h;
+	memcpy(&h, bytes, sizeof h);
+	memcpy(centre, h.centre, sizeof h.centre);
+	return isfinite(centre->x) && isfinite(centre->y) && isfinite(centre->z) ? NULL : "centre";
+}
+
 static carom_result read_parts(carom_context *context, uint8_t *bytes, size_t size, cr_mesh_parts *parts)
 {
 	carom_result result = check_digest(context, bytes, size);
@@ -476,7 +487,8 @@ static carom_result read_parts(carom_context *context, uint8_t *bytes, size_t si
 	walk_parts(&w, parts);
 	if (!w.fault && w.at != size)
 		w.fault = "size";
-	const char *fault = w.fault ? w.fault : cr_check_baked(parts);
+	const char *fault = w.fault ? w.fault : read_centre(bytes, &parts->centre);
+	fault = fault ? fault : cr_check_baked(parts);
 	if (fault)
 		return cr_fail(context, CAROM_INVALID_MESH, "%s: %s: impossible values, although the digest is right", name, fault);
 	return CAROM_SUCCESS;
@@ -487,6 +499,7 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->report = p->report;
 	mesh->sides = p->sides;
 	mesh->build = p->build;
+	mesh->centre = p->centre;
 	mesh->topology = p->topology;
 	mesh->facets = p->facets;
 	mesh->facets.thin = p->facets.thin ? &mesh->topology : NULL;

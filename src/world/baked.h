@@ -10,6 +10,7 @@ typedef struct cr_mesh_parts {
 	carom_mesh_report report;
 	carom_mesh_sides sides;
 	carom_mesh_build build;
+	carom_vec3 centre; // the head has it
 	cr_topology topology;
 	cr_facets facets;
 	uint32_t *materials;
@@ -58,7 +59,7 @@ typedef struct cr_baked_head {
 	uint64_t size; // of the whole
 	uint64_t digest;
 	uint64_t layout; // of the structures in the arrays
-	uint8_t zero[24];
+	double centre[3]; // carom_mesh_def.centre
 } cr_baked_head;
 
 _Static_assert(sizeof(cr_baked_head) == CR_BAKED_ALIGNMENT, "the first array begins a cache line");

@@ -29,6 +29,7 @@ static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, cons
 	carom_context *context = mesh->context;
 	mesh->sides = def->sides;
 	mesh->build = def->build;
+	mesh->centre = def->centre;
 	carom_result result = build_topology(mesh, def, field);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -351,6 +352,8 @@ const float *carom_mesh_get_vertices(const carom_mesh *mesh) { return mesh->topo
 const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh) { return mesh->topology.triangles; }
 
 const double *carom_mesh_get_doubles(const carom_mesh *mesh) { return mesh->exact; }
+
+carom_vec3 carom_mesh_get_centre(const carom_mesh *mesh) { return mesh->centre; }
 
 carom_mesh_sides carom_mesh_get_sides(const carom_mesh *mesh) { return mesh->sides; }
 

@@ -78,7 +78,10 @@ static carom_result create(carom_context *context, const carom_mesh *mesh, const
 	def.grid_resolution = grid_resolution_of(mesh);
 	def.sides = mesh->sides;
 	def.materials = mesh->materials;
-	return carom_create_mesh(context, &def, NULL, scaled);
+	const carom_result result = carom_create_mesh(context, &def, NULL, scaled);
+	if (result == CAROM_SUCCESS)
+		(*scaled)->centre = v3d_make(scale[0] * mesh->centre.x, scale[1] * mesh->centre.y, scale[2] * mesh->centre.z);
+	return result;
 }
 
 carom_result carom_create_scaled_mesh(carom_context *context, const carom_mesh *mesh, const double scale[3], carom_mesh **scaled)

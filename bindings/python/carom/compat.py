@@ -21,7 +21,22 @@ __all__ = [
 
 def _as_mesh(mesh):
     """A carom.Mesh from one, or from anything with vertices and faces (trimesh), as their arrays are."""
-    return mesh if isinstance(mesh, carom.Mesh) else carom.Mesh(mesh.vertices, mesh.faces)
+    return mesh if isinstance(mesh, carom.Mesh) else carom.Mesh(mesh.vertices, mesh.faces, centre="auto")
+
+
+def _at(mesh, transform):
+    """The pose of a mesh whose vertices, as they were given, are at a pose (None: where they are)."""
+    if not any(mesh.centre):
+        return transform
+    pose = carom.BodyDef().pose if transform is None else carom.BodyDef(pose=transform).pose
+    return _compose(pose, carom.Pose(mesh.centre, (0.0, 0.0, 0.0, 1.0)))
+
+
+def _add_mesh(world, mesh, **settings):
+    """Add a body that has a mesh where its vertices, as they were given, are."""
+    if not any(mesh.centre):
+        return world.add_body(shape=mesh, **settings)
+    return world.add_body(parts=[(mesh, carom.Pose(mesh.centre, (0.0, 0.0, 0.0, 1.0)))], **settings)
 
 
 def _as_array(vector):
@@ -112,7 +127,7 @@ class CollisionManager:
         if name in self._ids:
             self.remove_object(name)
         made = _as_mesh(mesh)
-        body = self._world.add_body(shape=made, pose=transform)
+        body = _add_mesh(self._world, made, pose=transform)
         self._ids[name], self._names[body], self._meshes[name] = body, name, made
 
     def remove_object(self, name):
@@ -125,8 +140,9 @@ class CollisionManager:
         self._world.set_pose(self._ids[name], transform)
 
     def _place(self, name):
-        """The mesh of an object and its pose."""
-        return self._meshes[name], self._world.get_pose(self._ids[name])
+        """The mesh of an object and the mesh's pose."""
+        mesh = self._meshes[name]
+        return mesh, _at(mesh, self._world.get_pose(self._ids[name]))
 
     def _contacts(self, contacts, own_name):
         """Names and contact of each, where own_name stands for body A's without an id."""
@@ -135,7 +151,8 @@ class CollisionManager:
 
     def in_collision_single(self, mesh, transform=None, return_names=False, return_data=False):
         """Does a mesh collide with any object? With names, and contacts, if they are wanted."""
-        contacts = self._contacts(self._world.collide_shape(_as_mesh(mesh), transform), "__external")
+        made = _as_mesh(mesh)
+        contacts = self._contacts(self._world.collide_shape(made, _at(made, transform)), "__external")
         return _answer(bool(contacts), {names[1] for names, _ in contacts}, contacts, return_names, return_data)
 
     def in_collision_internal(self, return_names=False, return_data=False):
@@ -147,9 +164,8 @@ class CollisionManager:
     def in_collision_other(self, other_manager, return_names=False, return_data=False):
         """Does any object collide with one of another manager? Pairs are (own name, other name)."""
         pairs, data = set(), []
-        for name, body in other_manager._ids.items():
-            pose = other_manager._world.get_pose(body)
-            for names, contact in self._contacts(self._world.collide_shape(other_manager._meshes[name], pose), name):
+        for name in other_manager._ids:
+            for names, contact in self._contacts(self._world.collide_shape(*other_manager._place(name)), name):
                 pairs.add((names[1], name))
                 data.append((names, contact))
         return _answer(bool(pairs), pairs, data, return_names, return_data)
@@ -157,12 +173,13 @@ class CollisionManager:
     def min_distance_single(self, mesh, transform=None, return_name=False, return_data=False):
         """The distance of a mesh to the nearest object."""
         made = _as_mesh(mesh)
-        near = self._world.closest_body(made, transform)
+        place = _at(made, transform)
+        near = self._world.closest_body(made, place)
         if near is None:
             return _distance_answer(carom.inf, None, None, return_name, return_data)
         name = self._names[near.body]
         data = _NearestPoints(
-            ("__external", name), near.distance, (near.on_shape, near.on_body), ((made, transform), self._place(name)))
+            ("__external", name), near.distance, (near.on_shape, near.on_body), ((made, place), self._place(name)))
         return _distance_answer(near.distance, name, data, return_name, return_data)
 
     def min_distance_internal(self, return_names=False, return_data=False):
@@ -177,9 +194,9 @@ class CollisionManager:
     def min_distance_other(self, other_manager, return_names=False, return_data=False):
         """The least distance of an object to one of another manager."""
         best, names = None, None
-        for name, body in other_manager._ids.items():
+        for name in other_manager._ids:
             limit = carom.inf if best is None else max(best.distance, 0)
-            near = self._world.closest_body(other_manager._meshes[name], other_manager._world.get_pose(body), limit)
+            near = self._world.closest_body(*other_manager._place(name), limit)
             if near and (best is None or near.distance < best.distance):
                 best, names = near, (self._names[near.body], name)
         if best is None:
@@ -224,10 +241,10 @@ class RaycastingScene:
             vertex_positions, triangle_indices = vertex_positions.vertices, vertex_positions.triangles
         import numpy
 
-        mesh = carom.Mesh(vertex_positions, triangle_indices, context=self._world.context)
+        mesh = carom.Mesh(vertex_positions, triangle_indices, centre="auto", context=self._world.context)
         self._meshes.append(mesh)
         self._corners.append(numpy.asarray(vertex_positions, dtype=float)[numpy.asarray(triangle_indices).astype(numpy.int64)])
-        self._numbers[self._world.add_body(shape=mesh, kind="static")] = len(self._meshes) - 1
+        self._numbers[_add_mesh(self._world, mesh, kind="static")] = len(self._meshes) - 1
         return len(self._meshes) - 1
 
     def _geometry_ids(self, bodies):
@@ -357,7 +374,7 @@ class RaycastingScene:
 
         inside = numpy.zeros(len(rows), dtype=bool)
         for mesh in self._meshes:
-            inside ^= numpy.asarray(carom.shape_closest_points(mesh, rows, context=self._world.context))["distance"] < 0
+            inside ^= numpy.asarray(carom.shape_closest_points(mesh, rows, _at(mesh, None), context=self._world.context))["distance"] < 0
         return inside
 
     def compute_distance(self, query_points, nthreads=0):
@@ -605,7 +622,8 @@ class BVHModel(_Geometry):
         """Make the mesh."""
         if len(self._parts) != 1:
             raise ValueError(f"a model has one pair of arrays ({len(self._parts)} given)")
-        self.shape = carom.Mesh(*self._parts[0])
+        self.shape = carom.Mesh(*self._parts[0], centre="auto")
+        self._inner = _at(self.shape, None)
 
 
 class CollisionRequest:

@@ -62,7 +62,7 @@ def read_mesh(path, *, weld=False):
 
 
 def load_mesh(path, *, context=None, weld=False, **settings):
-    """The mesh of a file. Settings are those of carom.Mesh: materials, sides, build, grid_resolution, weld_distance.
+    """The mesh of a file. Settings are those of carom.Mesh: materials, sides, build, grid_resolution, weld_distance, centre.
 
     A baked mesh is loaded as it is where there are none. InvalidMesh says what is wrong with the file or its mesh.
     """

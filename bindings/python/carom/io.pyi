@@ -1,7 +1,7 @@
 from os import PathLike
-from typing import NamedTuple, Union
+from typing import Literal, NamedTuple, Union
 from carom import Array, Context, Mesh, MeshBuild, MeshSides
-from carom._carom import _ArrayLike
+from carom._carom import _ArrayLike, _Vec3
 
 __all__ = ["MeshArrays", "find_command", "load_mesh", "read_mesh", "save_mesh"]
 
@@ -26,6 +26,7 @@ def load_mesh(
     build: MeshBuild | int | str = ...,
     grid_resolution: int = ...,
     weld_distance: float = ...,
+    centre: _Vec3 | Literal["auto"] | None = ...,
 ) -> Mesh: ...
 def read_mesh(path: _Path, *, weld: bool = False) -> MeshArrays: ...
 def save_mesh(path: _Path, vertices: _ArrayLike, triangles: _ArrayLike) -> None: ...

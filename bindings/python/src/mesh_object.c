@@ -60,7 +60,7 @@ typedef struct mesh_arrays {
 } mesh_arrays;
 
 static const char *const mesh_arguments[] = { "vertices", "triangles", "materials", "sides", "build", "grid_resolution",
-	"weld_distance", "context", NULL };
+	"weld_distance", "centre", "context", NULL };
 
 static void close_arrays(mesh_arrays *arrays)
 {
@@ -102,11 +102,43 @@ static bool take_choices(cp_state *state, PyObject **values, carom_mesh_def *def
 	return true;
 }
 
+/// The centre of a mesh: three numbers, or "auto".
+static bool take_centre(cp_state *state, PyObject *value, cp_context *context, carom_mesh_def *def)
+{
+	double place[3];
+	if (!cp_is_given(value))
+		return true;
+	if (PyUnicode_Check(value)) {
+		if (PyUnicode_CompareWithASCIIString(value, "auto") != 0) {
+			PyErr_Format(PyExc_ValueError, "centre is %R; it must be three numbers or 'auto'", value);
+			return false;
+		}
+		const carom_result result = carom_find_mesh_centre(context->context, &def->vertices, def->vertex_count, &def->centre);
+		if (result != CAROM_SUCCESS)
+			cp_raise(state, context->context, result);
+		return result == CAROM_SUCCESS;
+	}
+	if (!cp_get_numbers(value, "centre", 3, place))
+		return false;
+	def->centre = (carom_vec3){ place[0], place[1], place[2] };
+	return true;
+}
+
+/// The context of a mesh, which finds its centre. A new reference, or NULL.
+static cp_context *use_context(cp_state *state, PyObject **values, carom_mesh_def *def)
+{
+	cp_context *context = cp_use_context(state, values[8]);
+	if (!context || take_centre(state, values[7], context, def))
+		return context;
+	Py_DECREF((PyObject *)context);
+	return NULL;
+}
+
 /// Positional and named arguments of a call with a tuple and a dict, in the order of names.
 static bool unpack(
 	const char *function, PyObject *args, PyObject *keywords, const char *const *names, int required, PyObject **values)
 {
-	enum { MOST = 8 };
+	enum { MOST = 9 };
 	PyObject *flat[2 * MOST], *key, *value;
 	const Py_ssize_t count = PyTuple_Size(args), named = keywords ? PyDict_Size(keywords) : 0;
 	if (count + named > 2 * MOST) {
@@ -129,13 +161,13 @@ static bool unpack(
 static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	cp_state *state = PyType_GetModuleState(type);
-	PyObject *values[8];
+	PyObject *values[9];
 	carom_mesh_def def = carom_default_mesh_def();
 	mesh_arrays arrays = { .vertices = { .name = NULL } };
 	cp_context *context = NULL;
 	PyObject *made = NULL;
 	if (unpack("Mesh", args, keywords, mesh_arguments, 2, values) && take_arrays(values, &def, &arrays) &&
-		take_choices(state, values, &def) && (context = cp_use_context(state, values[7]))) {
+		take_choices(state, values, &def) && (context = use_context(state, values, &def))) {
 		carom_mesh *mesh;
 		carom_result result;
 		Py_BEGIN_ALLOW_THREADS result = carom_create_mesh(context->context, &def, NULL, &mesh);
@@ -149,14 +181,14 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 PyObject *cp_check_mesh(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	cp_state *state = PyModule_GetState(module);
-	PyObject *values[8];
+	PyObject *values[9];
 	carom_mesh_def def = carom_default_mesh_def();
 	carom_mesh_report report;
 	mesh_arrays arrays = { .vertices = { .name = NULL } };
 	cp_context *context = NULL;
 	PyObject *made = NULL;
 	if (cp_arguments("check_mesh", args, count, keywords, mesh_arguments, 2, values) && take_arrays(values, &def, &arrays) &&
-		take_choices(state, values, &def) && (context = cp_use_context(state, values[7]))) {
+		take_choices(state, values, &def) && (context = use_context(state, values, &def))) {
 		carom_result result;
 		Py_BEGIN_ALLOW_THREADS result = carom_check_mesh(context->context, &def, &report);
 		Py_END_ALLOW_THREADS made =
@@ -330,6 +362,12 @@ static PyObject *get_doubles(PyObject *self, void *none)
 	return cp_view_numbers(self, NULL, cp_state_of(self), CP_F64, doubles, carom_mesh_get_report(mesh)->vertex_count, 3);
 }
 
+static PyObject *get_centre(PyObject *self, void *none)
+{
+	(void)none;
+	return cp_new_vec3(carom_mesh_get_centre(((cp_mesh *)self)->mesh));
+}
+
 static PyObject *get_sides(PyObject *self, void *none)
 {
 	(void)none;
@@ -398,14 +436,16 @@ static PyGetSetDef attributes[] = {
 	{ "vertices", get_vertices, NULL, DOC_carom_mesh_get_vertices, NULL },
 	{ "triangles", get_triangles, NULL, DOC_carom_mesh_get_triangles, NULL },
 	{ "doubles", get_doubles, NULL, DOC_carom_mesh_get_doubles, NULL },
+	{ "centre", get_centre, NULL, DOC_carom_mesh_get_centre, NULL },
 	{ "sides", get_sides, NULL, DOC_carom_mesh_get_sides, NULL },
 	{ "mass", get_mass, NULL, "Mass, centre and inertia at density 1. InvalidMesh where the mesh is open.", NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 static const char mesh_doc[] =
-	"Mesh(vertices, triangles, materials=None, sides='auto', build='sah', grid_resolution=-1, weld_distance=0, context=None)\n--\n\nAn "
+	"Mesh(vertices, triangles, materials=None, sides='auto', build='sah', grid_resolution=-1, weld_distance=0, centre=None, context=None)\n--\n\nAn "
 	"immutable triangle mesh with its trees. vertices (n, 3) of floats or doubles, triangles (m, 3) of integers, counter-clockwise seen from "
-	"outside; materials (m). Vertices nearer to each other than weld_distance come to one place. Raises InvalidMesh where it cannot be used; check_mesh tells more.";
+	"outside; materials (m). Vertices nearer to each other than weld_distance come to one place. The mesh lies about "
+	"centre, three numbers or 'auto' (of vertices that lie far from their origin): make it a part at mesh.centre. Raises InvalidMesh where it cannot be used; check_mesh tells more.";
 
 int cp_add_mesh(PyObject *module, cp_state *state)
 {

@@ -105,7 +105,7 @@ static PyMethodDef functions[] = {
 		"default_context($module, /)\n--\n\nThe context of all that is made without one. It has a thread for each core." },
 	{ "check_mesh", CP_NAMED(cp_check_mesh),
 		CP_DOC("check_mesh($module, /, vertices, triangles, materials=None, sides='auto', build='sah', grid_resolution=-1, "
-			   "weld_distance=0, context=None)",
+			   "weld_distance=0, centre=None, context=None)",
 			carom_check_mesh) },
 	{ NULL, NULL, 0, NULL },
 };
