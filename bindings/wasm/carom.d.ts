@@ -617,10 +617,14 @@ export class World extends Handle {
 	setMesh(id: BodyIdLike, mesh: Mesh, options?: { from?: Numbers | null | undefined; places?: Numbers | null | undefined }): void;
 	/** Where the spheres of a granular body are, [3n]; with radii [n] there may be another number of them. */
 	setSpheres(id: BodyIdLike, centres: Numbers, radii?: Numbers | null): void;
+	/** As setSpheres, for spheres that come, go or get another order: ids [n] tell which is which. Contacts and motion go on by them. */
+	setSpheresById(id: BodyIdLike, ids: BigUint64Array | ArrayLike<bigint | number>, centres: Numbers, radii?: Numbers | null): void;
 	/** Where the spheres of a continuous granular body begin the coming step, [3n], in the place of where they were. */
 	setSphereBegins(id: BodyIdLike, begins: Numbers): void;
 	/** x, y, z, radius of each. */
 	getSpheres(id: BodyIdLike): Float64Array;
+	/** As setSpheresById gave them; null: none were given. */
+	getSphereIds(id: BodyIdLike): BigUint64Array | null;
 	/** Find all contacts of the bodies as they are, and all impacts on their way. */
 	/** Room ahead for parts of bodies, pairs and contacts, so many in all. */
 	reserve(parts: number, pairs: number, contacts: number): void;

@@ -394,6 +394,15 @@ function checkWhole(numbers, what, multiple = 1, type = "i32") {
 	return numbers;
 }
 
+/** Ids of the caller's, 64 bits each. */
+function checkNames(ids, what) {
+	if (ids instanceof BigUint64Array)
+		return ids;
+	if (!isList(ids))
+		throw wrong(`${what} is ${show(ids)}; it must be an array of whole numbers or bigints`);
+	return BigUint64Array.from(ids, (value, i) => BigInt(checkValue("u64", value, `${what}[${i}]`)));
+}
+
 /** An object of settings; what is left out has none. */
 function checkSettings(given, call) {
 	if (given !== undefined && (given === null || typeof given !== "object" || isList(given)))
@@ -1756,6 +1765,15 @@ export class World extends Handle {
 		this.change((world, put) => this.carom.exports.cw_set_spheres(world, this.id(id, put, "setSpheres"), count, put(centres, Float64Array), radii ? put(radii, Float64Array) : 0));
 	}
 
+	/** As setSpheres, for spheres that come, go or get another order: ids [n] (a BigUint64Array, bigints, or whole numbers) tell which is which. */
+	setSpheresById(id, ids, centres, radii = null) {
+		const count = checkSpheres("setSpheresById", centres, radii), names = checkNames(ids, "setSpheresById: ids");
+		if (names.length !== count)
+			throw wrong(`setSpheresById: ${names.length} ids, and ${centres.length} coordinates`);
+		this.change((world, put) => this.carom.exports.cw_set_spheres_by_id(world, this.id(id, put, "setSpheresById"), count, put(centres, Float64Array),
+			radii ? put(radii, Float64Array) : 0, put(names, BigUint64Array)));
+	}
+
 	/** Where the spheres of a continuous granular body begin the coming step, [3n], in the place of where they were. */
 	setSphereBegins(id, begins) {
 		const count = this.getSpheres(id).length / 4;
@@ -1766,6 +1784,14 @@ export class World extends Handle {
 
 	/** The spheres set last: x, y, z, radius of each, [4n]. */
 	getSpheres(id) { return this.getPlaces(id, "getSpheres", "cw_get_spheres", 4); }
+
+	/** The ids that setSpheresById gave to the spheres, [n]; null: none were given, and their numbers are their ids. */
+	getSphereIds(id) {
+		return this.carom.scratch((put, room, read) => {
+			const [pointer, count] = this.carom.listAt(put, (place) => this.carom.exports.cw_get_sphere_ids(this.address, this.id(id, put, "getSphereIds"), place));
+			return pointer ? read(pointer, BigUint64Array, count) : null;
+		});
+	}
 
 	// ---- Steps, results ----
 

@@ -138,8 +138,7 @@ int EXPORT(cw_set_shape)(carom_world *world, const carom_body_id *id, const caro
 }
 
 /// heights [region->rows*region->columns].
-int EXPORT(cw_edit_field)(
-	carom_world *world, const carom_body_id *id, const carom_field_region *region, const float *heights)
+int EXPORT(cw_edit_field)(carom_world *world, const carom_body_id *id, const carom_field_region *region, const float *heights)
 {
 	return (int)carom_world_edit_field(world, *id, region, heights);
 }
@@ -184,6 +183,13 @@ int EXPORT(cw_set_spheres)(carom_world *world, const carom_body_id *id, int coun
 	return (int)carom_world_set_spheres(world, *id, count, &places, radii ? &sizes : NULL);
 }
 
+int EXPORT(cw_set_spheres_by_id)(
+	carom_world *world, const carom_body_id *id, int count, const double *centres, const double *radii, const uint64_t *ids)
+{
+	const carom_strided places = cw_doubles(centres), sizes = cw_doubles(radii);
+	return (int)carom_world_set_spheres_by_id(world, *id, count, &places, radii ? &sizes : NULL, ids);
+}
+
 int EXPORT(cw_set_sphere_begins)(carom_world *world, const carom_body_id *id, const double *begins)
 {
 	const carom_strided places = cw_doubles(begins);
@@ -195,6 +201,14 @@ int EXPORT(cw_get_spheres)(const carom_world *world, const carom_body_id *id, cw
 	carom_sphere_view view = { 0 };
 	const carom_result result = carom_world_get_spheres(world, *id, &view);
 	*list = (cw_list){ view.data, (uint32_t)view.count };
+	return (int)result;
+}
+
+int EXPORT(cw_get_sphere_ids)(const carom_world *world, const carom_body_id *id, cw_list *list)
+{
+	carom_sphere_view view = { 0 };
+	const carom_result result = carom_world_get_spheres(world, *id, &view);
+	*list = (cw_list){ view.ids, (uint32_t)view.count };
 	return (int)result;
 }
 

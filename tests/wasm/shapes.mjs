@@ -283,6 +283,19 @@ refuses(() => carom.createWorld({ internalEdgeAngle: 9 }), /9; it must be 0 to 3
 // What is wrong is named.
 refuses(() => cube.materialOf(12), /triangle/);
 refuses(() => cube.materialOf(1.5), /materialOf: triangle is 1.5/);
+{ // Far from the origin floats are a 128th apart; a centre keeps the digits, and a part of a body at it is where the coordinates are.
+	const site = [92160, -51200, 0], far = corners.map((c, i) => site[i % 3] + 1.001 * c), blurred = carom.createMesh(far, sides), sharp = carom.createMesh(far, sides, { centre: 'auto' });
+	assert.ok(blurred.report.rounding > 5e-4 && sharp.report.rounding < 1e-7);
+	assert.deepEqual([[...blurred.centre], [...sharp.centre]], [[0, 0, 0], site]);
+	assert.deepEqual([...carom.loadMesh(sharp.save()).centre], site);
+	assert.deepEqual([...carom.createMesh(far, sides, { centre: [1, 2, 3] }).centre], [1, 2, 3]);
+	assert.ok(carom.checkMesh(far, sides, { centre: 'auto' }).rounding < 1e-7);
+	const w = carom.createWorld();
+	w.addBody({ kind: 'static', parts: [{ type: 'mesh', mesh: sharp, pose: at(...site) }] });
+	close(w.castRay([site[0] + 0.3, site[1] + 0.2, 3], [0, 0, -1]).t, 3 - 1.001, 1e-7);
+	refuses(() => carom.createMesh(far, sides, { centre: [0, NaN, 0] }), /centre: y is/);
+	refuses(() => carom.createMesh(far, sides, { centre: 'middle' }), /centre/);
+}
 refuses(() => carom.createMesh(corners, sides, { materials: [1] }), /createMesh: materials has 1 numbers; there are 12 triangles/);
 refuses(() => carom.createMesh(corners, sides, { colour: 1 }), /createMesh: there is no setting colour/);
 refuses(() => carom.createMesh(corners, sides, { build: 'fast' }), /createMesh: build is "fast": it is one of "sah"/);

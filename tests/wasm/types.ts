@@ -15,6 +15,9 @@ async function use(bytes: Uint8Array): Promise<void> {
 	const words: readonly string[] = WORDS.TOI, world: World = carom.createWorld({ pairFilter: (a, b, one, two) => one !== two });
 	const id = world.addBody({ shape: { type: "hull", mesh: carom.createHull([]) }, userData: 7n });
 	world.addBody(world.getBody(id));
+	const centred: Float64Array = carom.createMesh([], [], { centre: "auto" }).centre, spheres: BigUint64Array | null = world.getSphereIds(id);
+	world.setSpheresById(id, [1n, 2], centred, null);
+	world.setSpheresById(id, spheres ?? new BigUint64Array(2), [0, 0, 0, 1, 1, 1]);
 	carom.createSpheres({ method: "grid", periodic: [true, false, false], period: [1, 1, 1] }).visitPairs([], [], (pairs: Uint32Array) => pairs.length < 9);
 	carom.createProximity({ maxPairs: 9 }).addShape({ type: "sphere", radius: 1 }, { pose: [0, 0, 0, 0, 0, 0, 1], mask: 1 });
 	carom.sweepTestPairs("edge-edge", [], [], { tolerance: 1e-6, vertices: [] }).time.fill(0);

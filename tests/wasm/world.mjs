@@ -109,6 +109,27 @@ refuses(() => world.setSpheres(grains, [0, 0, 9, 0, 0, 0.05]), /count/);
 world.setSpheres(grains, [0, 0, 9], [0.5]);
 assert.deepEqual([...world.getSpheres(grains)], [0, 0, 9, 0.5]);
 
+// Spheres by id: one that changes its number keeps its contact, and its id.
+{
+	const w = carom.createWorld(), floor = w.addBody({ kind: "static", shape: { type: "box", halfExtents: [9, 9, 1] }, pose: at(0, 0, -1) });
+	const g = w.addBody({ kind: "granular", centres: [0, 0, 0.09, 3, 0, 0.09], radii: [0.1, 0.1] });
+	assert.equal(w.getSphereIds(g), null);
+	w.setSpheresById(g, [7, 2n ** 63n], [0, 0, 0.09, 3, 0, 0.09], [0.1, 0.1]);
+	assert.deepEqual([...w.getSphereIds(g)], [7n, 2n ** 63n]);
+	w.step();
+	w.setSpheresById(g, BigUint64Array.of(5n, 2n ** 63n), [1, 0, 0.09, 3, 0, 0.09], [0.1, 0.1]);
+	w.step();
+	w.setSpheresById(g, [2n ** 63n, 9], [3, 0, 0.09, 5, 0, 0.09], [0.1, 0.1]);
+	w.step();
+	assert.deepEqual([...w.sphereContacts].map((c) => c.age).sort(), [0, 2]);
+	refuses(() => w.setSpheresById(g, [1], [0, 0, 0, 1, 1, 1]), /setSpheresById: 1 ids, and 6 coordinates/);
+	refuses(() => w.setSpheresById(g, [1, -1], [0, 0, 0, 1, 1, 1]), /setSpheresById: ids\[1\] is -1/);
+	refuses(() => w.setSpheresById(g, 3, [0, 0, 0]), /setSpheresById: ids is 3/);
+	refuses(() => w.setSpheresById(g, [4, 4], [0, 0, 0, 1, 1, 1], [1, 1]), /ids/);
+	w.removeBody(floor);
+	w.destroy();
+}
+
 // What is wrong is named.
 refuses(() => world.setVertices(cloth, [0, 0, 0]), /end has 3 numbers; the body has 81 vertices, which are 243/);
 refuses(() => world.setVertices(cloth, null, [0, 0, 0]), /begin has 3 numbers/);

@@ -15,6 +15,50 @@ def at(x, y=0, z=0):
     return [[1, 0, 0, x], [0, 1, 0, y], [0, 0, 1, z], [0, 0, 0, 1]]
 
 
+# A box at the coordinates of a site, where floats are a 128th apart, of sides that they do not hold.
+SITE = (92160.0, -51200.0, 0.0)
+FAR_BOX = types.SimpleNamespace(
+    vertices=[tuple(place + 1.001 * part for place, part in zip(SITE, corner)) for corner in CUBE], faces=CUBE_TRIANGLES)
+
+
+class FarFromTheOrigin(unittest.TestCase):
+    def test_collision_manager(self):
+        manager, other = compat.CollisionManager(), compat.CollisionManager()
+        manager.add_object("first", FAR_BOX)
+        manager.add_object("second", FAR_BOX, at(1.003, 0.1, 0.1))
+        self.assertFalse(manager.in_collision_internal())
+        distance, _, data = manager.min_distance_internal(True, True)
+        self.assertAlmostEqual(distance, 0.002, 7)
+        self.assertAlmostEqual(data.point("first")[0], SITE[0] + 1.001, 7)
+        self.assertIn(data.index("second"), range(12))
+        self.assertAlmostEqual(manager.min_distance_single(FAR_BOX, at(-0.2, 1.004)), 0.003, 7)
+        self.assertTrue(manager.in_collision_single(FAR_BOX, at(0, 1.0005)))
+        other.add_object("third", FAR_BOX, at(0, 0, 1.0005))
+        self.assertEqual(manager.in_collision_other(other, True)[1], {("first", "third")})
+        other.set_transform("third", at(0, 0, 1.1025))
+        self.assertAlmostEqual(manager.min_distance_other(other), 0.0025, 7)
+
+    def test_fcl(self):
+        made = compat.BVHModel()
+        made.beginModel()
+        made.addSubModel(FAR_BOX.vertices, FAR_BOX.faces)
+        made.endModel()
+        first, second = compat.CollisionObject(made), compat.CollisionObject(made, compat.Transform([1.004, 0.1, 0]))
+        self.assertAlmostEqual(compat.distance(first, second), 0.003, 7)
+        second.setTranslation([1.0, 0.1, 0])
+        self.assertEqual(compat.collide(first, second), 1)
+
+    @needs_numpy
+    def test_raycasting_scene(self):
+        scene = compat.RaycastingScene()
+        scene.add_triangles(numpy.array(FAR_BOX.vertices), numpy.array(FAR_BOX.faces))
+        hits = scene.cast_rays([[SITE[0] + 0.3, SITE[1] + 0.4, 3, 0, 0, -1]])
+        self.assertAlmostEqual(hits["t_hit"][0], 3 - 1.001, 6)
+        point = [[SITE[0] + 0.3, SITE[1] + 0.4, 1.0007]]
+        self.assertAlmostEqual(scene.compute_signed_distance(point)[0], -0.0003, 6)
+        self.assertEqual(scene.compute_occupancy(point)[0], 1)
+
+
 class Trimesh(unittest.TestCase):
     def setUp(self):
         self.manager = compat.CollisionManager()

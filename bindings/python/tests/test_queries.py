@@ -383,6 +383,8 @@ class Meshes(unittest.TestCase):
         self.assertEqual(list(carom.Mesh(*cracked, weld_distance=1e-4).vertices[3]), [1, 0, 0])
         with self.assertRaisesRegex(ValueError, "weld_distance"):
             carom.Mesh(*cracked, weld_distance=-1)
+        self.assertIsNone(mesh.doubles)
+        self.assertEqual(carom.Mesh([(0.1, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)], sides="both").doubles[0][0], 0.1)
 
     def test_a_mesh_far_from_its_origin_keeps_its_digits(self):
         x, y = 92160.0, -51200.0
@@ -395,13 +397,11 @@ class Meshes(unittest.TestCase):
         self.assertEqual(carom.Mesh(*far, centre=(x, y, 0)).centre, (x, y, 0))
         self.assertLess(carom.check_mesh(*far, centre="auto").rounding, 1e-7)
         world = carom.World()
-        world.add_body(parts=[(centred, centred.centre)], kind="static")
+        world.add_body(parts=[(centred, carom.Pose(centred.centre))], kind="static")
         self.assertAlmostEqual(world.cast_ray((x + 0.25, y + 0.5, 1), (0, 0, -1)).t, 1 - 0.0005, places=9)
         for wrong in ("middle", (1, 2), (carom.inf, 0, 0)):
             with self.assertRaisesRegex((ValueError, TypeError), "centre"):
                 carom.Mesh(*far, centre=wrong)
-        self.assertIsNone(mesh.doubles)
-        self.assertEqual(carom.Mesh([(0.1, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)], sides="both").doubles[0][0], 0.1)
 
 
 class Shapes(unittest.TestCase):
