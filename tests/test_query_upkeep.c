@@ -556,7 +556,7 @@ static void find_boxes(cr_box_index *index, carom_context *context, const box_li
 	memset(&s, 0, sizeof s);
 	s.left = most;
 	const cr_boxed_items items = { list->count, list->count, list_bounds, list, false };
-	cr_box_search search = { point_key, NULL, at, see, &s, 0 };
+	cr_box_search search = { point_key, NULL, at, see, &s, 0, false };
 	REQUIRE(cr_box_index_search(index, context, &items, &search) == CAROM_SUCCESS);
 	CHECK(!s.twice);
 	int found = 0, holding = 0;

@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_SIZE = 128 };
+enum {
+	NAME_SIZE = 128,
+	ZEROED = 16, // answers at a time
+};
 
 typedef struct batch_loop {
 	const cr_batch *batch;
@@ -49,11 +52,21 @@ static bool is_over(batch_loop *loop, int64_t i)
 		(!loop->batch->given->results && i > atomic_load_explicit(&loop->first_wrong, memory_order_relaxed));
 }
 
+/// Some answers from the first one on are zero, while they are in the cache. Those of a batch that
+/// ends before its last query are zeroed when it fails.
+static void clear_answers(const cr_batch *b, int64_t first, int64_t end)
+{
+	const int64_t count = end - first < ZEROED ? end - first : ZEROED;
+	memset((char *)b->answers + (size_t)first * b->answer_size, 0, (size_t)count * b->answer_size);
+}
+
 static void ask_piece(int64_t begin, int64_t end, int worker, void *task)
 {
 	batch_loop *loop = task;
 	const cr_batch *b = loop->batch;
 	for (int64_t i = begin; i < end && !is_over(loop, i); i++) {
+		if ((i - begin) % ZEROED == 0)
+			clear_answers(b, i, end);
 		const carom_result result = b->ask(b->user, i, worker, b->function);
 		if (b->given->results)
 			b->given->results[i] = result;
@@ -87,7 +100,6 @@ carom_result cr_run_batch(const cr_batch *b)
 	batch_loop loop = { .batch = b };
 	if (count == 0)
 		return CAROM_SUCCESS;
-	memset(b->answers, 0, (size_t)count * b->answer_size);
 	atomic_init(&loop.first_wrong, count);
 	atomic_init(&loop.failure, CAROM_SUCCESS);
 	cr_parallel_for(b->context, ask_piece, count, b->min_range, &loop);

@@ -105,6 +105,10 @@ static int push_children(const cr_node8 *node, const double origin[3], const cr_
 {
 	const int base = top;
 	double key[CR_WIDTH];
+	if (node->child_count == 1 && search->takes_lone) {
+		stack[top++] = (index_entry){ -INFINITY, node->child[0] };
+		return top;
+	}
 	const cr_boxes8 boxes = { node->lower, node->upper, origin };
 	uint32_t met = measure(search, &boxes, (int32_t)node->child_count, key);
 	for (int i = 0; met; i++, met >>= 1) {

@@ -35,6 +35,9 @@ typedef struct cr_box_search {
 	bool (*visit)(void *user, int32_t item, double *limit);
 	void *user;
 	double limit;
+	// The only child of a node is gone into without a look at its box: what is visited says as soon
+	// whether it is met.
+	bool takes_lone;
 } cr_box_search;
 
 /// Make an index without content. memory pays for it and its content. NULL when out of memory.

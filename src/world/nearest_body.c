@@ -208,7 +208,7 @@ static carom_result find_nearest_body(body_search *s, const char *function)
 	s->last = -1;
 	s->last_item = s->item = none;
 	for (;;) {
-		cr_index_search search = { body_key, NULL, visit_next_body, s, s->query.filter, is_wanted, s->distance, true };
+		cr_index_search search = { body_key, NULL, visit_next_body, s, s->query.filter, is_wanted, s->distance, true, false };
 		s->next_item = none;
 		carom_result result = cr_search_bodies(s->query.world, function, &search, &s->query.result);
 		if (result != CAROM_SUCCESS || s->next_item.body < 0)

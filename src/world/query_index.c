@@ -109,7 +109,7 @@ static void walk_spheres(index_walk *w, double *limit)
 {
 	const cr_granular *g = cr_granular_of(&w->world->bodies.data[w->granular]);
 	const cr_boxed_items spheres = { g->count, g->count, sphere_box, g->spheres.data, true };
-	cr_box_search search = { w->search->key, w->search->keys, w->search->user, visit_sphere, w, *limit };
+	cr_box_search search = { w->search->key, w->search->keys, w->search->user, visit_sphere, w, *limit, false };
 	w->result = cr_box_index_search(g->index, w->world->context, &spheres, &search);
 	*limit = search.limit;
 }
@@ -135,7 +135,7 @@ carom_result cr_search_body_boxes(const carom_world *world, cr_box_search *searc
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search)
 {
 	index_walk w = { .world = world, .search = search };
-	cr_box_search boxes = { search->key, search->keys, search->user, visit_body, &w, search->limit };
+	cr_box_search boxes = { search->key, search->keys, search->user, visit_body, &w, search->limit, search->takes_lone };
 	const carom_result result = cr_search_body_boxes(world, &boxes);
 	search->limit = boxes.limit;
 	return result == CAROM_SUCCESS ? w.result : result;

@@ -39,6 +39,7 @@ typedef struct cr_index_search {
 	double limit;
 	/// The visit asks the filter's function: it passes over most items before.
 	bool visit_asks;
+	bool takes_lone; // as in cr_box_search
 } cr_index_search;
 
 /// Does the filter, without its function, let a part of a body through? NULL: always.

@@ -31,11 +31,18 @@ bool cr_query_passes(const carom_query_filter *filter, const carom_world *world,
 
 static bool is_finite_vec(v3d v) { return isfinite(v.x) && isfinite(v.y) && isfinite(v.z); }
 
+/// Of three finite numbers; without a call of fmax.
+static double largest_of(v3d v)
+{
+	const double x = fabs(v.x), y = fabs(v.y), z = fabs(v.z), xy = x > y ? x : y;
+	return xy > z ? xy : z;
+}
+
 carom_result cr_check_position(carom_context *context, v3d p, const char *function, const char *field)
 {
 	if (!is_finite_vec(p))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is not finite", function, field);
-	if (fmax(fmax(fabs(p.x), fabs(p.y)), fabs(p.z)) > CAROM_MAX_POSITION)
+	if (largest_of(p) > CAROM_MAX_POSITION)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"%s: %s is (%g, %g, %g); it must lie within %g of the origin (CAROM_MAX_POSITION)", function, field, p.x, p.y, p.z,
 			CAROM_MAX_POSITION);
@@ -61,9 +68,9 @@ typedef struct ray_search {
 	cr_ray_sides sides;
 	bool found;
 	cr_query_item item; // that was hit
-	carom_ray_hit hit;
 	cr_hit_list *all;
 	carom_result result; // of the visits
+	carom_ray_hit hit;   // once found
 } ray_search;
 
 carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const char *function, cr_query_ray *taken, double *scale)
@@ -74,7 +81,7 @@ carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const cha
 	if (result != CAROM_SUCCESS)
 		return result;
 	const v3d d = ray->direction;
-	const double largest = fmax(fmax(fabs(d.x), fabs(d.y)), fabs(d.z));
+	const double largest = largest_of(d);
 	if (!is_finite_vec(d))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is not finite", function);
 	if (largest == 0)
@@ -98,19 +105,25 @@ carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const cha
 static carom_result begin_ray(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *function, ray_search *s)
 {
-	*s = (ray_search){ .world = world, .filter = filter };
+	// All but the hit, which is large.
+	s->world = world;
+	s->filter = filter;
+	s->found = false;
+	s->all = NULL;
+	s->result = CAROM_SUCCESS;
 	s->sides = filter && filter->skip_back_faces ? CR_RAY_FRONTS : CR_RAY_BOTH;
 	return cr_take_ray(world->context, ray, function, &s->ray, &s->scale);
 }
 
-static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit)
+/// Say where the item of the search was hit.
+static void finish_hit(const ray_search *s, carom_ray_hit *hit)
 {
-	hit.body = cr_id_of(s->world->bodies.data, s->item.body);
-	hit.shape = cr_item_shape(s->world, s->item);
-	hit.t /= s->scale;
-	hit.material = cr_material_of(&s->world->bodies.data[s->item.body], hit.triangle);
-	hit.user_data = s->world->bodies.data[s->item.body].user_data;
-	return hit;
+	const cr_body *body = &s->world->bodies.data[s->item.body];
+	hit->body = cr_id_of(s->world->bodies.data, s->item.body);
+	hit->shape = cr_item_shape(s->world, s->item);
+	hit->t /= s->scale;
+	hit->material = cr_material_of(body, hit->triangle);
+	hit->user_data = body->user_data;
 }
 
 static uint32_t ray_keys(const void *user, const cr_boxes8 *boxes, double key[CR_WIDTH])
@@ -143,7 +156,9 @@ static bool visit_any(void *user, cr_query_item item, const cr_body *seen, doubl
 static carom_result search_ray(
 	ray_search *s, const char *function, bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit))
 {
-	cr_index_search search = { .keys = ray_keys, .visit = visit, .user = s, .filter = s->filter, .limit = s->ray.t_max };
+	cr_index_search search = {
+		.keys = ray_keys, .visit = visit, .user = s, .filter = s->filter, .limit = s->ray.t_max, .takes_lone = true
+	};
 	return cr_search_bodies(s->world, function, &search, &s->result);
 }
 
@@ -158,7 +173,8 @@ carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const ca
 	if (result != CAROM_SUCCESS || !s.found)
 		return result;
 	*found = true;
-	*hit = finish_hit(&s, s.hit);
+	finish_hit(&s, &s.hit);
+	*hit = s.hit;
 	return CAROM_SUCCESS;
 }
 
@@ -199,7 +215,9 @@ static bool keep_hit(const carom_ray_hit *hit, void *user)
 		s->result = cr_fail_memory(s->world->context, "the hits of a ray");
 		return false;
 	}
-	s->all->data[s->all->count++] = finish_hit(s, *hit);
+	carom_ray_hit *kept = &s->all->data[s->all->count++];
+	*kept = *hit;
+	finish_hit(s, kept);
 	return true;
 }
 
