@@ -20,11 +20,15 @@ cases=("device is_chosen_by_index_and_name_and_never_a_processor_by_itself" "dev
 	"device_spheres kernels_are_timed_and_counted" "device_grains springs_with_history_are_the_processors"
 	"device_sweep impacts_are_those_of_the_processor" "device_proximity pairs_are_those_of_the_processor"
 	"device_meshes walks_have_the_bits_of_the_processor"
-	"device_frames rays_have_the_bits_of_the_processor")
+	"device_frames rays_have_the_bits_of_the_processor" "device_lacks what_a_driver_lacks_is_named")
+# The layer of Khronos finds kernels that leave their buffers.
+[[ -e /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]] &&
+	cases+=("device_assisted only_kernels_that_leave_their_buffers_are_told")
 # Debian's Mesa traces rays from 24.1 on.
 mesa=$(dpkg-query -W -f '${Version}' mesa-vulkan-drivers 2>/dev/null)
 if [[ -z ${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-} && -n $mesa ]] && dpkg --compare-versions "$mesa" ge 24.1; then
-	cases+=("device_rays windows_of_queries_hold_every_pair_once" "device_rays windows_of_pipelines_hold_every_pair_once")
+	cases+=("device_rays windows_of_queries_hold_every_pair_once" "device_rays windows_of_pipelines_hold_every_pair_once"
+		"device_frames ray_queries_have_the_bits_of_the_processor" "device_frames ray_pipelines_have_the_bits_of_the_processor")
 fi
 for case in "${cases[@]}"; do
 	# shellcheck disable=SC2086 # two words

@@ -54,6 +54,8 @@ carom_device *fixture_device(carom_context *context, const carom_device_def *giv
 	carom_device_def def = given ? *given : carom_default_device_def();
 	def.choice = fixture_device_choice(context);
 	def.always = true;
+	if (!def.cache_path)
+		def.cache_path = ""; // tests leave the user's cache folder alone
 	def.staging = def.staging || getenv("CAROM_TEST_STAGING");
 	const bool rays = def.tier == CAROM_TIER_QUERY || def.tier == CAROM_TIER_PIPELINE;
 	if (!rays)

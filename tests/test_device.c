@@ -2,9 +2,11 @@
 #include "carom/spheres.h"
 #include "device_fixture.h"
 #include "fixture.h"
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef CR_HAVE_VULKAN
 enum { BUILT_WITH = 1 };
@@ -159,6 +161,22 @@ static void write_text(const char *path, const char *text)
 	fclose(file);
 }
 
+/// Change the last byte of a file, or cut it off.
+static void damage(const char *path, bool cut)
+{
+	char bytes[4096];
+	FILE *file = fopen(path, "rb");
+	REQUIRE(file);
+	const size_t size = fread(bytes, 1, sizeof bytes, file);
+	fclose(file);
+	REQUIRE(size > 40);
+	bytes[size - 1] ^= 1;
+	file = fopen(path, "wb");
+	REQUIRE(file);
+	fwrite(bytes, 1, cut ? size - 1 : size, file);
+	fclose(file);
+}
+
 TEST(device, compiled_kernels_are_kept_in_a_file)
 {
 	static const char path[] = "device_kernels.cache";
@@ -170,22 +188,80 @@ TEST(device, compiled_kernels_are_kept_in_a_file)
 	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
 	carom_device_def def = carom_default_device_def();
 	remove(path);
-	for (int round = 0; round < 4; round++) {
+	for (int round = 0; round < 8; round++) {
 		if (round == 2)
 			write_text(path, "no cache at all");
+		if (round >= 4 && round % 2 == 0)
+			damage(path, round == 4);
 		def.cache_path = path;
 		carom_device *device = fixture_device(context, &def);
-		CHECK_INT(carom_device_get_stats(device).cache_used, round == 1 || round == 3);
-		CHECK_INT(warnings, round >= 2);
+		CHECK_INT(carom_device_get_stats(device).cache_used, round % 2 == 1);
+		CHECK_INT(warnings, round / 2);
 		find_one_pair(context, device);
 		carom_destroy_device(device);
 	}
 	remove(path);
 	def.cache_path = "no_such_folder/kernels.cache";
 	carom_destroy_device(fixture_device(context, &def));
-	CHECK_INT(warnings, 2);
+	CHECK_INT(warnings, 4);
 	CHECK_INT(carom_memory_in_use(context), context->size);
 	carom_destroy_context(context);
+}
+
+/// Without a path it is in the user's cache folder, and nobody is warned of that.
+TEST(device, compiled_kernels_have_a_default_place)
+{
+	static const char folder[] = "device_cache";
+	char here[512], path[1024];
+	int warnings = 0;
+	carom_context_def context_def = carom_default_context_def();
+	context_def.log = count_warnings;
+	context_def.log_user = &warnings;
+	carom_context *context;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	carom_device_def def = carom_default_device_def();
+	def.choice = fixture_device_choice(context);
+	REQUIRE(getcwd(here, sizeof here) != NULL);
+	char *before = getenv("XDG_CACHE_HOME"), *kept = before ? strdup(before) : NULL;
+	snprintf(path, sizeof path, "%s/%s", here, folder);
+	setenv("XDG_CACHE_HOME", path, 1);
+	setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); // the driver would put its own there
+	for (int round = 0; round < 3; round++) {
+		carom_device *device;
+		def.cache_path = round == 2 ? "" : NULL;
+		REQUIRE(carom_create_device(context, &def, &device) == CAROM_SUCCESS);
+		CHECK_INT(carom_device_get_stats(device).cache_used, round == 1);
+		find_one_pair(context, device);
+		carom_destroy_device(device);
+		glob_t found;
+		REQUIRE(glob("device_cache/carom/kernels-*.bin", 0, NULL, &found) == 0);
+		CHECK_INT(found.gl_pathc, 1);
+		CHECK(round < 2 || remove(found.gl_pathv[0]) == 0);
+		globfree(&found);
+	}
+	// A place where nothing can be made, and none at all.
+	for (int way = 0; way < 2; way++) {
+		carom_device *device;
+		setenv("XDG_CACHE_HOME", way == 0 ? "/dev/null/nowhere" : "not absolute", 1);
+		char *home = getenv("HOME"), *kept_home = home ? strdup(home) : NULL;
+		unsetenv("HOME");
+		def.cache_path = NULL;
+		REQUIRE(carom_create_device(context, &def, &device) == CAROM_SUCCESS);
+		carom_destroy_device(device);
+		if (kept_home)
+			setenv("HOME", kept_home, 1);
+		free(kept_home);
+	}
+	if (kept)
+		setenv("XDG_CACHE_HOME", kept, 1);
+	else
+		unsetenv("XDG_CACHE_HOME");
+	unsetenv("MESA_SHADER_CACHE_DISABLE");
+	free(kept);
+	CHECK_INT(warnings, 0);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+	CHECK(rmdir("device_cache/carom") == 0 && rmdir("device_cache") == 0);
 }
 
 TEST(device, a_device_left_over_is_told)

@@ -61,24 +61,32 @@ static void make_rays(const cr_collider *c, uint64_t seed, ray_set *set)
 	}
 }
 
-/// Cast them on the device. Returns how many it left.
-static int cast(carom_device *device, const cr_collider *c, const ray_set *set, float reach, hit_set *hits, bool *left)
+/// A world whose pipeline is on the device, for its list of meshes.
+static carom_world *world_on(carom_context *context, carom_device *device)
 {
+	carom_world *world = fixture_world(context, NULL);
+	REQUIRE(carom_world_set_device(world, device, false) == CAROM_SUCCESS);
+	return world;
+}
+
+/// Cast them on the device. Returns how many it left.
+static int cast(carom_world *world, const cr_collider *c, const ray_set *set, float reach, hit_set *hits, bool *left)
+{
+	cr_pipeline *p = &world->pipeline;
+	cr_device_part *part = &cr_state_on_device(p)->parts[0];
+	carom_device *device = part->device;
 	cr_gpu_casts casts = { 0 };
-	const uint64_t nodes = (uint64_t)c->tree.node_count * sizeof *c->tree.nodes,
-				   blocks = (uint64_t)c->tree.block_count * sizeof *c->blocks;
-	const cr_gpu_cast_batch batch = { .casts = RAYS, .jobs = 2 };
+	const cr_gpu_cast_batch batch = { .casts = RAYS, .jobs = 2, .tier = device->def.tier };
 	cr_gpu_ray *rays;
 	cr_gpu_cast_job *jobs;
 	const cr_gpu_hit *found;
 	const cr_gpu_walked *walked;
 	cr_gpu_lock(device);
-	REQUIRE(cr_gpu_reserve_surfaces(device, &casts, nodes + blocks) == CAROM_SUCCESS);
-	REQUIRE(cr_gpu_upload_at(device, &casts.surfaces, 0, c->tree.nodes, nodes) == CAROM_SUCCESS);
-	REQUIRE(cr_gpu_upload_at(device, &casts.surfaces, nodes, c->blocks, blocks) == CAROM_SUCCESS);
+	p->run++;
+	REQUIRE(cr_want_mesh(p, part, c) && cr_put_meshes(p, part) == CAROM_SUCCESS && cr_is_on_device(part, c));
 	REQUIRE(cr_gpu_open_casts(device, &casts, &batch, &rays, &jobs) == CAROM_SUCCESS);
-	const uint64_t at = cr_gpu_surface_address(&casts, 0);
-	jobs[1] = (cr_gpu_cast_job){ .nodes = at, .blocks = at + nodes, .reach = reach };
+	const cr_mesh_addresses at = cr_addresses_of(part, c);
+	jobs[1] = (cr_gpu_cast_job){ at.nodes, at.blocks, at.across, at.structure, at.boxes, reach, cr_size_of_mesh(c) };
 	jobs[0] = (cr_gpu_cast_job){ 0 };
 	for (int32_t i = 0; i < RAYS; i++)
 		rays[i] = (cr_gpu_ray){ { set->origin[0][i], set->origin[1][i], set->origin[2][i] }, { fminf(set->t_max[i], FLT_MAX) },
@@ -110,7 +118,7 @@ static bool same_hit(const hit_set *a, const hit_set *b, int32_t i)
 		a->behind_back[i] == b->behind_back[i];
 }
 
-static void check_rays(carom_device *device, const carom_mesh *mesh, uint64_t seed, float reach, const char *name)
+static void check_rays(carom_world *world, const carom_mesh *mesh, uint64_t seed, float reach, const char *name)
 {
 	static ray_set set;
 	static hit_set plain, found;
@@ -121,7 +129,7 @@ static void check_rays(carom_device *device, const carom_mesh *mesh, uint64_t se
 		{ set.direction[0], set.direction[1], set.direction[2] }, set.t_max };
 	const cr_line_hits hits = view_hits(&plain);
 	fixture_kernels(CAROM_SIMD_AUTO)->cast_lines(c, &rays, 0, RAYS, reach, &hits);
-	const int doubtful = cast(device, c, &set, reach, &found, left);
+	const int doubtful = cast(world, c, &set, reach, &found, left);
 	int differ = 0, met = 0;
 	for (int32_t i = 0; i < RAYS; i++) {
 		met += plain.triangle[i] >= 0;
@@ -138,33 +146,43 @@ static void check_rays(carom_device *device, const carom_mesh *mesh, uint64_t se
 		printf("%s: %d of %d rays were left\n", name, doubtful, RAYS);
 }
 
-static void check_meshes(bool staging)
+static void check_meshes(carom_device_tier tier, bool staging)
 {
 	carom_context *context = fixture_context(1);
 	carom_device_def def = carom_default_device_def();
 	def.staging = staging;
+	def.tier = tier;
 	carom_device *device = fixture_device(context, &def);
+	carom_world *world = world_on(context, device);
 	carom_mesh *meshes[] = { fixture_box_mesh(context, 1, 2, 0.5), fixture_sphere_mesh(context, 1, 12),
 		fixture_torus_mesh(context, 24, 12, 0.4, 0.1), fixture_sheet_mesh(context, 8, 2), fixture_sphere_mesh(context, 1e-6, 6),
 		fixture_box_mesh(context, 1e6, 1e6, 1e6) };
 	const char *names[] = { "box", "sphere", "torus", "sheet", "small sphere", "large box" };
 	for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
-		check_rays(device, meshes[i], 7 + i, 0.3f * meshes[i]->collider.diagonal, names[i]);
-		check_rays(device, meshes[i], 70 + i, 0, names[i]);
-		carom_release_mesh(meshes[i]);
+		check_rays(world, meshes[i], 7 + i, 0.3f * meshes[i]->collider.diagonal, names[i]);
+		check_rays(world, meshes[i], 70 + i, 0, names[i]);
 	}
+	CHECK_INT(carom_device_get_stats(device).tier, tier);
+	carom_destroy_world(world);
+	for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
+		carom_release_mesh(meshes[i]);
 	carom_destroy_device(device);
 	CHECK_INT(carom_memory_in_use(context), context->size);
 	carom_destroy_context(context);
 }
 
-TEST(device_frames, rays_have_the_bits_of_the_processor) { check_meshes(false); }
-TEST(device_frames, rays_have_the_bits_of_the_processor_through_the_ring) { check_meshes(true); }
+TEST(device_frames, rays_have_the_bits_of_the_processor) { check_meshes(CAROM_TIER_COMPUTE, false); }
+TEST(device_frames, rays_have_the_bits_of_the_processor_through_the_ring) { check_meshes(CAROM_TIER_COMPUTE, true); }
+TEST(device_frames, ray_queries_have_the_bits_of_the_processor) { check_meshes(CAROM_TIER_QUERY, false); }
+TEST(device_frames, ray_pipelines_have_the_bits_of_the_processor) { check_meshes(CAROM_TIER_PIPELINE, false); }
+TEST(device_frames, ray_pipelines_have_the_bits_of_the_processor_through_the_ring) { check_meshes(CAROM_TIER_PIPELINE, true); }
 
 TEST(device_frames, kernels_contract_no_doubles)
 {
 	int all;
 	CHECK_INT(count_contractible(CR_KERNEL_MESH_CAST, &all), 0);
+	CHECK(all > 30);
+	CHECK_INT(count_contractible(CR_KERNEL_MESH_QUERY, &all), 0);
 	CHECK(all > 30);
 }
 
@@ -312,6 +330,77 @@ static void check_scenes(int threads, bool staging, const carom_world_def *def)
 TEST(device_frames, random_scenes_are_the_processors) { check_scenes(1, false, NULL); }
 TEST(device_frames, random_scenes_are_the_processors_through_the_ring) { check_scenes(1, true, NULL); }
 TEST(device_frames, random_scenes_do_not_depend_on_threads) { check_scenes(3, false, NULL); }
+/// Full rays by the driver's structures: contacts are those of the processor in each tier.
+static void check_tier(carom_device_tier tier, bool staging)
+{
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_NONE;
+	carom_device_def device = carom_default_device_def();
+	device.tier = tier;
+	device.staging = staging;
+	twins t = make_twins_with(2, &device, &def);
+	check_steps(t, &def);
+}
+
+TEST(device_frames, random_scenes_by_ray_queries_are_the_processors) { check_tier(CAROM_TIER_QUERY, false); }
+TEST(device_frames, random_scenes_by_ray_pipelines_are_the_processors) { check_tier(CAROM_TIER_PIPELINE, false); }
+TEST(device_frames, random_scenes_by_ray_pipelines_are_the_processors_through_the_ring)
+{
+	check_tier(CAROM_TIER_PIPELINE, true);
+}
+
+/// AUTO gives each tier that the device has two batches, then stays with one; its answers never change.
+TEST(device_frames, auto_tries_each_tier_and_stays_with_one)
+{
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_NONE;
+	twins t = make_twins_with(2, NULL, &def);
+	carom_device_def given = carom_default_device_def();
+	given.choice = fixture_device_choice(t.context);
+	given.always = true;
+	REQUIRE(carom_world_set_device(t.worlds[1], NULL, false) == CAROM_SUCCESS);
+	carom_destroy_device(t.device);
+	REQUIRE(carom_create_device(t.context, &given, &t.device) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_device(t.worlds[1], t.device, false) == CAROM_SUCCESS);
+	const carom_device_info info = carom_device_get_info(t.device);
+	const int tiers = 1 + info.ray_query + info.ray_pipeline;
+	bool seen[CAROM_TIER_PIPELINE + 1] = { false };
+	add_bodies(&t, 1.2);
+	for (int step = 0; step < 2 * tiers + 2; step++) {
+		step_both(&t);
+		seen[carom_device_get_stats(t.device).tier] = true;
+		shake(&t, 0.003);
+	}
+	CHECK(!seen[CAROM_TIER_AUTO] && seen[CAROM_TIER_COMPUTE]);
+	CHECK(seen[CAROM_TIER_QUERY] == info.ray_query && seen[CAROM_TIER_PIPELINE] == info.ray_pipeline);
+	const cr_device_state *state = t.worlds[1]->pipeline.on_device;
+	const cr_device_part *part = &state->parts[0];
+	const carom_device_tier chosen = cr_tier_of_batch(part, 1);
+	for (int tier = CAROM_TIER_COMPUTE; tier <= CAROM_TIER_PIPELINE; tier++)
+		CHECK(!seen[tier] || (part->trial.batches[tier] == 2 && part->trial.ms[chosen] <= part->trial.ms[tier]));
+	end_twins(&t);
+}
+
+/// Meshes whose vertices move get new structures, and those that no longer fit beside each other are put there again.
+TEST(device_frames, structures_follow_meshes_that_change)
+{
+	carom_context *context = fixture_context(1);
+	carom_device_def def = carom_default_device_def();
+	def.tier = CAROM_TIER_QUERY;
+	carom_device *device = fixture_device(context, &def);
+	carom_world *world = world_on(context, device);
+	for (int round = 0; round < 6; round++) {
+		carom_mesh *mesh =
+			round % 2 ? fixture_torus_mesh(context, 8 + 6 * round, 8, 0.4, 0.1) : fixture_sphere_mesh(context, 1 + round, 8);
+		check_rays(world, mesh, 500 + (uint64_t)round, 0.2f, "a mesh of several");
+		carom_release_mesh(mesh);
+	}
+	carom_destroy_world(world);
+	carom_destroy_device(device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
 /// The device's own memory is out of the processor's reach there, lists that both use are not.
 TEST(device_frames, random_scenes_as_on_a_card_are_the_processors)
 {
@@ -593,10 +682,11 @@ TEST(device_frames, a_world_goes_from_device_to_processor_and_back)
 	end_twins(&t);
 }
 
-TEST(device_frames, the_validation_layer_has_nothing_to_say)
+static void check_validation(carom_device_tier tier)
 {
 	carom_device_def device = carom_default_device_def();
 	device.validation = device.timing = device.staging = true;
+	device.tier = tier;
 	twins t = make_twins_with(1, &device, NULL);
 	add_bodies(&t, 2);
 	for (int step = 0; step < 3; step++) {
@@ -607,6 +697,10 @@ TEST(device_frames, the_validation_layer_has_nothing_to_say)
 	CHECK_INT(carom_device_get_stats(t.device).validation_messages, 0);
 	end_twins(&t);
 }
+
+TEST(device_frames, the_validation_layer_has_nothing_to_say) { check_validation(CAROM_TIER_COMPUTE); }
+TEST(device_frames, the_validation_layer_has_nothing_to_say_of_ray_queries) { check_validation(CAROM_TIER_QUERY); }
+TEST(device_frames, the_validation_layer_has_nothing_to_say_of_ray_pipelines) { check_validation(CAROM_TIER_PIPELINE); }
 
 TEST(device_frames, misuse_is_refused)
 {
@@ -635,9 +729,12 @@ TEST(device_frames, misuse_is_refused)
 	end_twins(&t);
 }
 
-static void check_failing_calls(VkResult failure, carom_result expected)
+static void check_failing_calls(VkResult failure, carom_result expected, carom_device_tier tier)
 {
-	twins t = make_twins(1, true, NULL);
+	carom_device_def device = carom_default_device_def();
+	device.staging = true;
+	device.tier = tier;
+	twins t = make_twins_with(1, &device, NULL);
 	add_bodies(&t, 2);
 	step_both(&t); // kernels are there
 	failing_calls calls = failing_calls_of_preset();
@@ -671,12 +768,17 @@ static void check_failing_calls(VkResult failure, carom_result expected)
 
 TEST(device_frames, every_call_may_run_out_of_device_memory)
 {
-	check_failing_calls(VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY);
+	check_failing_calls(VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY, CAROM_TIER_COMPUTE);
+}
+
+TEST(device_frames, every_call_of_ray_pipelines_may_run_out_of_device_memory)
+{
+	check_failing_calls(VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY, CAROM_TIER_PIPELINE);
 }
 
 TEST(device_frames, a_lost_device_is_told_and_the_world_lives_on)
 {
-	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_DEVICE_FAILED);
+	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_DEVICE_FAILED, CAROM_TIER_COMPUTE);
 }
 
 TEST(device_frames, the_processor_takes_over_where_that_is_wanted)
@@ -726,15 +828,19 @@ static void fill(carom_world *world, void *user)
 		fixture_add(world, fixture_of_mesh(f->mesh), fixture_at(0.4 * k, 0.1 * k, 0), CAROM_DYNAMIC);
 }
 
-TEST(device_frames, every_allocation_may_fail)
+static void check_allocations(carom_device_tier tier)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
 	carom_device_def given = carom_default_device_def();
 	given.staging = true;
+	given.tier = tier;
 	filling f = { fixture_device(context, &given), fixture_torus_mesh(context, 12, 6, 0.3, 0) };
 	CHECK(fixture_fail_each_allocation(&heap, context, NULL, fill, &f, 3) > 10);
 	carom_release_mesh(f.mesh);
 	carom_destroy_device(f.device);
 	carom_destroy_context(context);
 }
+
+TEST(device_frames, every_allocation_may_fail) { check_allocations(CAROM_TIER_COMPUTE); }
+TEST(device_frames, every_allocation_may_fail_with_ray_queries) { check_allocations(CAROM_TIER_QUERY); }

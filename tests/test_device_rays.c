@@ -66,7 +66,7 @@ static void end(searched *s)
 {
 	cr_gpu_free_tree(s->device, &s->tree);
 	const uint64_t ring = s->device->staging[0].size + s->device->staging[1].size + s->device->sending.size;
-	CHECK_INT(s->device->stats.bytes, s->device->readback.size + s->device->ray_table.size + ring);
+	CHECK_INT(s->device->stats.bytes, s->device->readback.size + s->device->ray_tables[0].size + ring);
 	CHECK_INT(cr_gpu_unlock(s->device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(s->device);
 	CHECK_INT(carom_memory_in_use(s->context), s->context->size);

@@ -31,10 +31,12 @@ typedef enum carom_device_kind {
 /// The name of a kind ("discrete"). Static text. Thread-safe.
 CAROM_API const char *carom_device_kind_name(carom_device_kind kind);
 
-/// How a device searches boxes. All tiers find equal pairs.
+/// How a device searches the boxes of spheres, and casts the full rays of meshes of a world. All
+/// tiers give equal answers, to the bit.
 typedef enum carom_device_tier {
 	/// Measure: a detector's first builds take turns among the tiers that the device has, two
-	/// builds each, and it stays with the fastest one.
+	/// builds each, and it stays with the fastest one; so do a world's first lots of 512 rays and
+	/// more.
 	CAROM_TIER_AUTO,
 	CAROM_TIER_COMPUTE, ///< trees of our own in compute kernels; every device
 	CAROM_TIER_QUERY,   ///< the driver's ray tracing, by ray queries (VK_KHR_ray_query)
@@ -98,11 +100,16 @@ typedef struct carom_device_def {
 	/// queue. choice must be NULL, validation off (it is the caller's), and the tier AUTO or
 	/// COMPUTE. The record is copied.
 	const carom_vulkan_handles *vulkan;
-	/// How detectors search on it. QUERY or PIPELINE on a device that lacks it: CAROM_UNSUPPORTED.
+	/// How detectors and worlds search on it. Impacts, near pairs and grains are searched in
+	/// compute kernels in any tier. QUERY or PIPELINE on a device that lacks it: CAROM_UNSUPPORTED.
 	carom_device_tier tier;
 	/// File of compiled kernels, so that the next process need not compile them: read now, if it is
-	/// there and of this driver, and written when the device is destroyed. A file that cannot be
-	/// read or written costs time only, and the log is warned. NULL: none. The text is copied.
+	/// there and of this driver, and written when the device is destroyed and kernels have come to
+	/// it. NULL: carom/kernels-VENDOR-DEVICE-DRIVER.bin in the user's cache folder, which is
+	/// XDG_CACHE_HOME, else HOME/.cache; none where neither is an absolute path. Empty: none. A
+	/// file that cannot be read or written costs time only, and one that is damaged or of another
+	/// driver is replaced; the log is warned, of the default place it is told (INFO). The text is
+	/// copied.
 	const char *cache_path;
 	/// Most bytes of device memory; 0: no limit but the device's. Calls that need more fail with
 	/// CAROM_OVER_BUDGET.
@@ -127,7 +134,7 @@ typedef struct carom_device_def {
 	bool validation;
 } carom_device_def;
 
-/// "auto", no file, no limit, nothing measured. Thread-safe.
+/// "auto", the file of the default place, no limit, nothing measured. Thread-safe.
 CAROM_API carom_device_def carom_default_device_def(void);
 
 /// A device to run on. Detectors, worlds and scenes that share one may be used in different

@@ -131,6 +131,9 @@ typedef struct sim_soft_def {
 	/// may have. They are led apart over some steps, the shortest way: on which side a surface ends
 	/// up, nobody knows. False: the first two are errors, and the third draws the cloth along.
 	bool lead_apart;
+	/// NULL, or a device of the same context, which must outlive the simulation: it finds impacts,
+	/// and the spheres near surfaces. Results are equal. All else is the processor's.
+	carom_device *device;
 	/// for all but the detector; both functions NULL: carom_default_allocator
 	carom_allocator allocator;
 } sim_soft_def;

@@ -69,6 +69,7 @@ soft_detector *soft_create_detector(const sim_soft *s, double separation, double
 	carom_world_def def = carom_default_world_def();
 	def.sweep.tolerance = tolerance;
 	def.sweep.min_separation = separation;
+	def.sweep.device = s->def.device;
 	soft_detector *d = soft_alloc(s, sizeof *d);
 	if (d)
 		*d = (soft_detector){ s->allocator, NULL, s->part_count, soft_alloc(s, (size_t)s->part_count * sizeof *d->ids) };

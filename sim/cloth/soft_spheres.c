@@ -145,7 +145,9 @@ static bool make_spheres(sim_soft *s, int32_t count, const sim_soft_sphere *give
 		s->spheres->data[i].radius = given[i].radius;
 		s->spheres->least_radius = fmin(s->spheres->least_radius, given[i].radius);
 	}
-	const bool made = carom_create_proximity(s->context, NULL, &s->spheres->search) == CAROM_SUCCESS || say(s, error);
+	carom_proximity_def def = carom_default_proximity_def();
+	def.device = s->def.device;
+	const bool made = carom_create_proximity(s->context, &def, &s->spheres->search) == CAROM_SUCCESS || say(s, error);
 	if (made && add_all(s, error))
 		return true;
 	soft_destroy_spheres(s);

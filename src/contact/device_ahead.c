@@ -12,6 +12,7 @@
 
 #include "contact/device_stages.h"
 #include "contact/manifold.h"
+#include "base/time.h"
 #include "vulkan/vk_commands.h"
 
 /// Forget the last step. false: out of memory.
@@ -97,7 +98,10 @@ static carom_result send(cr_pipeline *p, cr_device_state *d, const cr_near_task 
 	d->ahead.list.casts = &part->casts;
 	d->ahead.list.batch = &part->batch;
 	bool holds = false;
+	part->begun = cr_time_ms();
 	result = cr_gpu_find_near(part->device, &part->ahead, &d->ahead.list, &holds);
+	if (result == CAROM_SUCCESS)
+		cr_note_batch(part, cr_time_ms() - part->begun);
 	if (result == CAROM_SUCCESS)
 		result = cr_take_first_rays(p, d, part);
 	if (result == CAROM_SUCCESS && holds && !cr_order_near_finds(task))

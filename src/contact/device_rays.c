@@ -5,6 +5,7 @@
 
 #include "contact/device_stages.h"
 #include "base/parallel.h"
+#include "base/time.h"
 #include "vulkan/vk_commands.h"
 #include <float.h>
 
@@ -190,6 +191,7 @@ static void take_batch(const cr_pipeline *p, cr_device_state *d, cr_device_part 
 		g->first = taken;
 		*(g->is_walk ? &batch.walks : &batch.casts) += count;
 	}
+	batch.tier = cr_tier_of_batch(part, batch.casts);
 	part->batch = batch;
 }
 
@@ -211,7 +213,8 @@ static void pack_jobs(const cr_pipeline *p, const cr_device_state *d, const cr_d
 		if (g->job == CR_NO_JOB || g->job == written)
 			continue;
 		const cr_mesh_addresses at = cr_addresses_of(part, target_of(p, g));
-		part->ray_jobs[g->job] = (cr_gpu_cast_job){ at.nodes, at.blocks, at.across, g->reach, 0 };
+		part->ray_jobs[g->job] = (cr_gpu_cast_job){ at.nodes, at.blocks, at.across, at.structure, at.boxes, g->reach,
+			cr_size_of_mesh(target_of(p, g)) };
 		written = g->job;
 	}
 }
@@ -367,6 +370,7 @@ static carom_result open_batch(cr_pipeline *p, cr_device_state *d, cr_device_par
 static carom_result start_batch(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
 {
 	const carom_result result = open_batch(p, d, part, 0);
+	part->begun = cr_time_ms();
 	return result == CAROM_SUCCESS && part->batch.jobs > 0 ? cr_gpu_start_casts(part->device, &part->casts, &part->batch)
 														   : result;
 }
@@ -376,6 +380,8 @@ static carom_result end_batch(cr_pipeline *p, cr_device_state *d, cr_device_part
 	carom_result result = CAROM_SUCCESS;
 	if (part->batch.jobs > 0)
 		result = cr_gpu_end_casts(part->device, &part->casts, &part->batch, &part->hits, &part->walked);
+	if (result == CAROM_SUCCESS && part->batch.jobs > 0)
+		cr_note_batch(part, cr_time_ms() - part->begun);
 	if (result == CAROM_SUCCESS)
 		for_batch(p, d, part, unpack_task);
 	return result;

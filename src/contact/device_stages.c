@@ -100,6 +100,67 @@ bool cr_falls_back(cr_pipeline *p)
 	return true;
 }
 
+// ---- Tiers ----
+
+enum { BATCHES_A_TIER = 2, CASTS_OF_TRIAL = 512 }; // of fewer casts the time says little
+
+static bool has_tier(const carom_device *device, int tier)
+{
+	return tier == CAROM_TIER_COMPUTE || (tier == CAROM_TIER_QUERY ? device->rays.query : device->rays.pipeline);
+}
+
+/// The tier that is tried next; AUTO: all were tried.
+static carom_device_tier untried_tier(const cr_device_part *part)
+{
+	for (int tier = CAROM_TIER_COMPUTE; tier <= CAROM_TIER_PIPELINE; tier++) {
+		if (has_tier(part->device, tier) && part->trial.batches[tier] < BATCHES_A_TIER)
+			return (carom_device_tier)tier;
+	}
+	return CAROM_TIER_AUTO;
+}
+
+static carom_device_tier fastest_tier(const cr_device_part *part)
+{
+	carom_device_tier best = CAROM_TIER_COMPUTE;
+	for (int tier = CAROM_TIER_QUERY; tier <= CAROM_TIER_PIPELINE; tier++) {
+		if (part->trial.batches[tier] == BATCHES_A_TIER && part->trial.ms[tier] < part->trial.ms[best])
+			best = (carom_device_tier)tier;
+	}
+	return best;
+}
+
+bool cr_traces_rays(const cr_device_part *part)
+{
+	const carom_device *device = part->device;
+	if (device->def.tier != CAROM_TIER_AUTO)
+		return device->def.tier != CAROM_TIER_COMPUTE;
+	return (device->rays.query || device->rays.pipeline) &&
+		(untried_tier(part) != CAROM_TIER_AUTO || fastest_tier(part) != CAROM_TIER_COMPUTE);
+}
+
+carom_device_tier cr_tier_of_batch(const cr_device_part *part, uint32_t casts)
+{
+	if (part->device->def.tier != CAROM_TIER_AUTO)
+		return part->device->def.tier;
+	const carom_device_tier untried = untried_tier(part);
+	if (untried == CAROM_TIER_AUTO)
+		return fastest_tier(part);
+	return casts >= CASTS_OF_TRIAL ? untried : CAROM_TIER_COMPUTE;
+}
+
+void cr_note_batch(cr_device_part *part, double ms)
+{
+	const carom_device_tier tier = part->batch.tier;
+	if (part->device->def.tier != CAROM_TIER_AUTO || part->batch.casts < CASTS_OF_TRIAL ||
+		part->trial.batches[tier] >= BATCHES_A_TIER)
+		return;
+	const double each = ms / part->batch.casts;
+	if (part->trial.batches[tier]++ == 0 || each < part->trial.ms[tier])
+		part->trial.ms[tier] = each;
+}
+
+// ---- The state ----
+
 static void free_batch(carom_context *context, cr_near_batch *batch)
 {
 	cr_array_free(context, &batch->items);
@@ -117,11 +178,11 @@ static void close(cr_pipeline *p)
 	for (int32_t i = 0; i < d->part_count; i++) {
 		cr_device_part *part = &d->parts[i];
 		cr_gpu_lock(part->device);
+		cr_free_meshes(p->context, part);
 		cr_gpu_free_casts(part->device, &part->casts);
 		cr_gpu_free_near(part->device, &part->near);
 		cr_gpu_free_near(part->device, &part->ahead);
 		cr_gpu_unlock(part->device, CAROM_SUCCESS);
-		cr_free_meshes(p->context, part);
 	}
 	cr_array_free(p->context, &d->rays);
 	cr_array_free(p->context, &d->left);

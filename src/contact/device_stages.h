@@ -26,6 +26,9 @@ typedef struct cr_held_mesh {
 	int64_t place;               // in the buffer; negative: not there yet
 	uint64_t bytes;
 	bool no_room; // it is too deep, too large or too odd
+	// of the tiers of rays, where the part has them
+	cr_gpu_mesh_rays rays;
+	uint64_t structure_bytes, scratch_bytes;
 	// [rank_count] of a block: when a walk of the tree takes it (device_near.c)
 	int32_t *rank;
 	int32_t rank_count;
@@ -71,6 +74,13 @@ typedef struct cr_near_batch {
 	cr_gpu_near_list list;
 } cr_near_batch;
 
+/// The trial of a device whose tier is AUTO: batches of many casts take turns among the tiers that
+/// it has, two each, and the fastest one stays.
+typedef struct cr_tier_trial {
+	int32_t batches[CAROM_TIER_PIPELINE + 1];
+	double ms[CAROM_TIER_PIPELINE + 1]; // least, of a cast
+} cr_tier_trial;
+
 /// A device of the world, and the meshes and lists there.
 typedef struct cr_device_part {
 	carom_device *device;
@@ -78,12 +88,14 @@ typedef struct cr_device_part {
 	cr_gpu_casts casts;
 	cr_gpu_near near, ahead;       // of the near stage, and of walks that go up with the first rays
 	CR_ARRAY(cr_held_mesh) meshes; // sorted by revision
-	uint64_t used;                 // bytes of the buffer
+	uint64_t used, structured;     // bytes of the buffers of meshes and of structures
+	cr_tier_trial trial;
 	// of the ray stage: its groups, and those of the batch that is under way
 	int64_t first, last;
 	int64_t begin, end;
 	int64_t load; // rays
 	cr_gpu_cast_batch batch;
+	double begun; // cr_time_ms
 	cr_gpu_ray *ray_items;
 	cr_gpu_cast_job *ray_jobs;
 	const cr_gpu_hit *hits;
@@ -113,6 +125,12 @@ cr_device_state *cr_state_on_device(cr_pipeline *pipeline);
 /// Lock and unlock all devices of the world. result: as that of cr_gpu_unlock.
 void cr_lock_devices(const cr_pipeline *pipeline);
 carom_result cr_unlock_devices(const cr_pipeline *pipeline, carom_result result);
+/// Is there a tier of rays that a part uses, or may yet use?
+bool cr_traces_rays(const cr_device_part *part);
+/// The tier in which a part makes its next batch of so many casts.
+carom_device_tier cr_tier_of_batch(const cr_device_part *part, uint32_t casts);
+/// The batch of a part, of no failure, took so many milliseconds.
+void cr_note_batch(cr_device_part *part, double ms);
 /// Can a part work in this step?
 static inline bool cr_is_working(const cr_pipeline *p, const cr_device_part *part)
 {
@@ -132,6 +150,7 @@ bool cr_falls_back(cr_pipeline *pipeline);
 
 typedef struct cr_mesh_addresses {
 	uint64_t nodes, blocks, across, head;
+	uint64_t structure, boxes; // of the tiers of rays; 0: none
 } cr_mesh_addresses;
 
 /// Note that a mesh is wanted in this step. false: out of memory.
@@ -144,7 +163,9 @@ bool cr_is_on_device(const cr_device_part *part, const cr_collider *collider);
 cr_mesh_addresses cr_addresses_of(const cr_device_part *part, const cr_collider *collider);
 /// Of a mesh that was wanted, by block: when walks of cr_bvh_kernels.pairs take it.
 const int32_t *cr_ranks_of(const cr_device_part *part, const cr_collider *collider);
-/// Forget all meshes.
+/// The greatest absolute coordinate of a mesh.
+float cr_size_of_mesh(const cr_collider *collider);
+/// Forget all meshes. The device is locked.
 void cr_free_meshes(carom_context *context, cr_device_part *part);
 /// Is one of these floats neither 0 nor normal, or not below a power of two?
 bool cr_has_odd_float(const float *x, size_t count, int exponent);

@@ -3,7 +3,7 @@
 #include "vulkan/vk_commands.h"
 #include "vulkan/vk_kernels.h"
 
-_Static_assert(sizeof(cr_gpu_ray) == 32 && sizeof(cr_gpu_cast_job) == 32, "mesh_cast.comp, mesh_walk.comp");
+_Static_assert(sizeof(cr_gpu_ray) == 32 && sizeof(cr_gpu_cast_job) == 48, "mesh_jobs.glsl");
 _Static_assert(sizeof(cr_gpu_hit) == 16 && sizeof(cr_gpu_walked) == 16, "mesh_cast.comp, mesh_walk.comp");
 _Static_assert(sizeof(cr_gpu_couple) == 16 && sizeof(cr_gpu_couple_job) == 112, "mesh_pierce.comp");
 _Static_assert(sizeof(cr_gpu_pierced) == 56, "mesh_pierce.comp");
@@ -78,6 +78,8 @@ carom_result cr_gpu_reserve_surfaces(carom_device *device, cr_gpu_casts *c, uint
 void cr_gpu_free_casts(carom_device *device, cr_gpu_casts *c)
 {
 	cr_gpu_free(device, &c->surfaces);
+	cr_gpu_free(device, &c->structures);
+	cr_gpu_free(device, &c->scratch);
 	free_lists(device, &c->rays);
 	free_lists(device, &c->couples);
 	cr_gpu_free(device, &c->touched);
@@ -125,7 +127,13 @@ void cr_gpu_record_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cas
 						  marks = batch->pairs > 0 ? rays + count_rays(batch) * sizeof(cr_gpu_ray) : 0;
 	cr_gpu_clear(device, &c->touched, batch->pairs * sizeof(uint32_t));
 	const cr_gpu_arguments casts = { { rays, l->jobs.address, hits, marks, pairs }, { batch->casts } };
-	cr_gpu_run(device, CR_KERNEL_MESH_CAST, batch->casts, CR_GPU_THREADS, &casts);
+	if (batch->tier == CAROM_TIER_PIPELINE)
+		cr_gpu_trace(device, CR_KERNEL_MESH_TRACE, batch->casts, &casts);
+	else
+		cr_gpu_run(device, batch->tier == CAROM_TIER_QUERY ? CR_KERNEL_MESH_QUERY : CR_KERNEL_MESH_CAST, batch->casts,
+			CR_GPU_THREADS, &casts);
+	if (batch->casts > 0)
+		device->stats.tier = batch->tier == CAROM_TIER_AUTO ? CAROM_TIER_COMPUTE : batch->tier;
 	const cr_gpu_arguments walks = { { rays + batch->casts * sizeof(cr_gpu_ray), l->jobs.address,
 										 hits + batch->casts * sizeof(cr_gpu_hit),
 										 marks > 0 ? marks + batch->casts * sizeof(uint32_t) : 0, pairs },

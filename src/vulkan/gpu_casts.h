@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "vulkan/gpu_pierced.h"
 #include "vulkan/vk_memory.h"
+#include "vulkan/vk_rays.h"
 
 enum {
 	CR_GPU_TREE_DEPTH = 32,     // levels that a tree may have: mesh_cast.comp
@@ -30,12 +31,18 @@ typedef struct cr_gpu_ray {
 } cr_gpu_ray;
 
 /// Common to rays of one kind: their mesh, and how far casts are followed backward (0: not at
-/// all).
+/// all). Of the tiers of rays: the driver's structure, the boxes of the blocks that it is made of,
+/// and the greatest absolute coordinate of the mesh.
 typedef struct cr_gpu_cast_job {
 	uint64_t nodes, blocks, across; // addresses: cr_gpu_surface_address
+	uint64_t structure, boxes;
 	float reach;
-	uint32_t unused;
+	float size;
 } cr_gpu_cast_job;
+
+/// Boxes are wider than the triangles of a block, on each side, by this part of the size:
+/// shaders/mesh_line.glsl.
+#define CR_GPU_BOX_PAD 0x1p-15
 
 /// The nearest hits of a cast. CR_GPU_NO_HIT: none, its t is 0; else the number of the triangle,
 /// with CR_GPU_BACK for a back face. Both CR_GPU_DOUBTFUL: the processor must cast the ray.
@@ -82,6 +89,7 @@ typedef struct cr_gpu_lists {
 
 typedef struct cr_gpu_casts {
 	cr_gpu_buffer surfaces;
+	cr_gpu_buffer structures, scratch; // of the tiers of rays (vk_rays.h)
 	cr_gpu_lists rays, couples;
 	cr_gpu_buffer touched; // a word of a pair: set where one of its rays has hit
 } cr_gpu_casts;
@@ -91,6 +99,8 @@ typedef struct cr_gpu_cast_batch {
 	uint32_t casts, walks, jobs;
 	uint32_t max_walk; // triangles that a walk may look at
 	uint32_t pairs;    // of which it is noted whether they touch
+	// Of casts. AUTO stands for COMPUTE; for the others all meshes have structures.
+	carom_device_tier tier;
 } cr_gpu_cast_batch;
 
 // The device is locked in all of these (vk_commands.h).

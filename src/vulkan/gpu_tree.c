@@ -239,7 +239,7 @@ static void record_rays(carom_device *device, cr_gpu_tree *t, uint64_t first, bo
 {
 	const cr_gpu_arguments arguments = ray_arguments(t, first, filling);
 	if (t->tier == CAROM_TIER_PIPELINE)
-		cr_gpu_trace(device, t->count, &arguments);
+		cr_gpu_trace(device, CR_KERNEL_RAYS_TRACE, t->count, &arguments);
 	else
 		cr_gpu_run(device, CR_KERNEL_RAYS_QUERY, t->count, CR_GPU_THREADS, &arguments);
 }

@@ -1,5 +1,6 @@
 /// Devices of this machine: list, choice, making. See carom/vulkan.h.
 #include "vulkan/gpu_device.h"
+#include "vulkan/vk_cache.h"
 #include "vulkan/vk_commands.h"
 #include "vulkan/vk_kernels.h"
 #include "vulkan/vk_memory.h"
@@ -478,6 +479,7 @@ static carom_result look_up(carom_device *device)
 	if (known != CAROM_SUCCESS)
 		return known;
 	device->limits = c.properties.properties.limits;
+	device->driver = (uint32_t)c.properties12.driverID;
 	memcpy(device->cache_uuid, c.properties.properties.pipelineCacheUUID, sizeof device->cache_uuid);
 	device->queue_family = (uint32_t)find_family(device->vk, device->physical, &device->timestamp_bits);
 	if (device->adopted) {
@@ -561,7 +563,8 @@ static carom_result copy_cache_path(carom_device *device)
 {
 	const char *path = device->def.cache_path;
 	device->def.cache_path = NULL;
-	if (!path)
+	device->cache_by_default = !path;
+	if (!path || !*path)
 		return CAROM_SUCCESS;
 	device->cache_path_size = strlen(path) + 1;
 	device->cache_path = cr_alloc(device->context, device->cache_path_size);

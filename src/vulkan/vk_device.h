@@ -37,6 +37,8 @@ typedef enum cr_kernel {
 	CR_KERNEL_CLEAR,
 	CR_KERNEL_ARITHMETIC,
 	CR_KERNEL_MESH_CAST,
+	CR_KERNEL_MESH_QUERY,
+	CR_KERNEL_MESH_TRACE, // a ray-tracing pipeline
 	CR_KERNEL_MESH_WALK,
 	CR_KERNEL_MESH_PIERCE,
 	CR_KERNEL_MESH_NEAR_NODES,
@@ -78,6 +80,7 @@ enum {
 	CR_GPU_READBACK_SIZE = 64 << 10,
 	CR_GPU_QUERIES = 512, // time stamps of one submission
 	CR_GPU_GATE_SLOTS = 128,
+	CR_GPU_RAY_PIPELINES = 2,
 };
 
 /// The abilities of a device with rays, and its bounds.
@@ -107,6 +110,9 @@ struct carom_device {
 	carom_vulkan_handles handles;
 	char *cache_path; // NULL: none
 	size_t cache_path_size;
+	bool cache_by_default; // its place is none of the caller's
+	uint64_t cache_hash;   // of the data read from it; 0: none
+	uint32_t driver;       // VkDriverId
 
 	VkPhysicalDevice physical;
 	carom_device_info info;
@@ -125,9 +131,9 @@ struct carom_device {
 
 	VkPipelineCache cache;
 	VkPipelineLayout layout;
-	VkShaderStageFlags stages;        // that the layout is for
-	VkPipeline pipelines[CR_KERNELS]; // made at the first use
-	cr_gpu_buffer ray_table;          // the shaders of CR_KERNEL_RAYS_TRACE
+	VkShaderStageFlags stages;                      // that the layout is for
+	VkPipeline pipelines[CR_KERNELS];               // made at the first use
+	cr_gpu_buffer ray_tables[CR_GPU_RAY_PIPELINES]; // of shaders (vk_rays.c)
 
 	cr_mutex lock; // of all that follows, while work is recorded and runs
 	cr_gpu_work work;

@@ -1,8 +1,8 @@
-/// Pipelines and their cache. See vulkan/vk_kernels.h.
+/// Pipelines. See vulkan/vk_kernels.h.
 #include "vulkan/vk_kernels.h"
+#include "vulkan/vk_cache.h"
 #include "vulkan/vk_commands.h"
 #include "vulkan/vk_memory.h"
-#include <stdio.h>
 #include <string.h>
 
 // The kernels as SPIR-V, which the build makes of src/vulkan/shaders.
@@ -21,6 +21,8 @@
 #include "carom_mesh_near_nodes.spv.h"
 #include "carom_mesh_near_test.spv.h"
 #include "carom_mesh_pierce.spv.h"
+#include "carom_mesh_query.spv.h"
+#include "carom_mesh_trace.spv.h"
 #include "carom_mesh_walk.spv.h"
 #include "carom_morton.spv.h"
 #include "carom_pairs_count.spv.h"
@@ -95,6 +97,8 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_CLEAR] = CODE(clear),
 	[CR_KERNEL_ARITHMETIC] = CODE(arithmetic),
 	[CR_KERNEL_MESH_CAST] = CODE(mesh_cast),
+	[CR_KERNEL_MESH_QUERY] = CODE(mesh_query),
+	[CR_KERNEL_MESH_TRACE] = CODE(mesh_trace),
 	[CR_KERNEL_MESH_WALK] = CODE(mesh_walk),
 	[CR_KERNEL_MESH_PIERCE] = CODE(mesh_pierce),
 	[CR_KERNEL_MESH_NEAR_NODES] = CODE(mesh_near_nodes),
@@ -136,87 +140,16 @@ uint32_t cr_gpu_sort_threads(const carom_device *device)
 	return threads <= most ? threads : most / size * size;
 }
 
-// ---- The file ----
-
-enum { MOST_CACHE = 64 << 20 };
-
-/// Is the file of this driver? Its first words say so, and drivers should not be trusted to look.
-static bool cache_fits(const carom_device *device, const void *bytes, size_t size)
-{
-	VkPipelineCacheHeaderVersionOne head;
-	if (size < sizeof head)
-		return false;
-	memcpy(&head, bytes, sizeof head);
-	return head.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE && head.vendorID == device->info.vendor_id &&
-		head.deviceID == device->info.device_id &&
-		memcmp(head.pipelineCacheUUID, device->cache_uuid, sizeof device->cache_uuid) == 0;
-}
-
-/// The content of the file; NULL: there is none, or it is of no use. *size: of the memory.
-static void *load_cache(carom_device *device, size_t *size)
-{
-	*size = 0;
-	FILE *file = device->cache_path ? fopen(device->cache_path, "rb") : NULL;
-	if (!file)
-		return NULL;
-	void *bytes = NULL;
-	long length = -1;
-	if (fseek(file, 0, SEEK_END) == 0 && (length = ftell(file)) > 0 && length <= MOST_CACHE && fseek(file, 0, SEEK_SET) == 0)
-		bytes = cr_alloc(device->context, (size_t)length);
-	const bool read = bytes && fread(bytes, 1, (size_t)length, file) == (size_t)length;
-	fclose(file);
-	if (bytes && (!read || !cache_fits(device, bytes, (size_t)length))) {
-		cr_free(device->context, bytes, (size_t)length);
-		bytes = NULL;
-	}
-	if (!bytes)
-		cr_log(device->context, CAROM_LOG_WARNING, "%s: is no file of compiled kernels of %s", device->cache_path,
-			device->info.name);
-	else
-		*size = (size_t)length;
-	return bytes;
-}
-
-/// Write a file beside it and put that in its place: two processes may end at once.
-static bool write_cache(const carom_device *device, const void *bytes, size_t size, char *beside, size_t room)
-{
-	snprintf(beside, room, "%s.%lld", device->cache_path, (long long)cr_process_id());
-	FILE *file = fopen(beside, "wb");
-	if (!file)
-		return false;
-	const bool written = fwrite(bytes, 1, size, file) == size;
-	if (fclose(file) == 0 && written && rename(beside, device->cache_path) == 0)
-		return true;
-	remove(beside);
-	return false;
-}
-
-void cr_gpu_save_cache(carom_device *device)
-{
-	enum { SUFFIX = 32 };
-	size_t size = 0;
-	if (!device->cache_path || device->stats.lost ||
-		device->vk->GetPipelineCacheData(device->device, device->cache, &size, NULL) != VK_SUCCESS)
-		return;
-	const size_t room = device->cache_path_size + SUFFIX, held = size;
-	void *bytes = cr_alloc(device->context, held);
-	char *beside = cr_alloc(device->context, room);
-	const bool saved = bytes && beside &&
-		device->vk->GetPipelineCacheData(device->device, device->cache, &size, bytes) == VK_SUCCESS &&
-		write_cache(device, bytes, size, beside, room);
-	if (!saved)
-		cr_log(device->context, CAROM_LOG_WARNING, "%s: the compiled kernels cannot be written", device->cache_path);
-	cr_free(device->context, bytes, held);
-	cr_free(device->context, beside, room);
-}
-
 // ---- Pipelines ----
 
 carom_result cr_gpu_open_kernels(carom_device *device)
 {
 	const VkAllocationCallbacks *memory = device->instance.memory;
 	size_t size;
-	void *bytes = load_cache(device, &size);
+	void *bytes;
+	const carom_result loaded = cr_gpu_load_cache(device, &bytes, &size);
+	if (loaded != CAROM_SUCCESS)
+		return loaded;
 	const VkPipelineCacheCreateInfo cache = {
 		.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, .initialDataSize = size, .pInitialData = bytes
 	};
@@ -229,7 +162,8 @@ carom_result cr_gpu_open_kernels(carom_device *device)
 	}
 	device->stages = VK_SHADER_STAGE_COMPUTE_BIT;
 	if (device->rays.pipeline)
-		device->stages |= VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR;
+		device->stages |=
+			VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR;
 	const VkPushConstantRange range = { device->stages, 0, sizeof(cr_gpu_arguments) };
 	const VkPipelineLayoutCreateInfo layout = {
 		.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .pushConstantRangeCount = 1, .pPushConstantRanges = &range
@@ -248,7 +182,8 @@ void cr_gpu_close_kernels(carom_device *device)
 		if (device->pipelines[k])
 			device->vk->DestroyPipeline(device->device, device->pipelines[k], memory);
 	}
-	cr_gpu_free(device, &device->ray_table);
+	for (int i = 0; i < CR_GPU_RAY_PIPELINES; i++)
+		cr_gpu_free(device, &device->ray_tables[i]);
 	if (device->layout)
 		device->vk->DestroyPipelineLayout(device->device, device->layout, memory);
 	if (device->cache)

@@ -1,4 +1,4 @@
-/// Kernels as pipelines, made at their first use, and the file that keeps them compiled.
+/// Kernels as pipelines, made at their first use.
 #ifndef CR_VULKAN_VK_KERNELS_H
 #define CR_VULKAN_VK_KERNELS_H
 
@@ -10,8 +10,6 @@ void cr_gpu_close_kernels(carom_device *device);
 carom_result cr_gpu_make_pipeline(carom_device *device, cr_kernel kernel, uint32_t threads);
 /// The words of a kernel's code, and their size in bytes.
 const uint32_t *cr_kernel_code(cr_kernel kernel, size_t *size);
-/// Write the file of compiled kernels, if there is to be one.
-void cr_gpu_save_cache(carom_device *device);
 
 /// "sort_count". Static text.
 const char *cr_kernel_name(cr_kernel kernel);

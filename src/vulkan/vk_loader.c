@@ -117,6 +117,8 @@ static bool open_loader(cr_vk_instance *instance)
 
 // ---- The instance ----
 
+void (*cr_vk_patch)(cr_vk *vk) = NULL;
+
 static VkBool32 VKAPI_PTR take_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT type,
 	const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
@@ -221,6 +223,8 @@ carom_result cr_open_instance(carom_context *context, const carom_device_def *de
 		return cr_fail_vulkan(context, "Vulkan", "vkCreateInstance", result);
 	if (!find_instance_functions(instance))
 		return cr_fail(context, CAROM_DEVICE_FAILED, "Vulkan: the loader lacks functions of Vulkan 1.2");
+	if (cr_vk_patch)
+		cr_vk_patch(&instance->vk);
 	return validation ? listen(instance) : CAROM_SUCCESS;
 }
 

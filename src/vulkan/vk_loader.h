@@ -107,6 +107,10 @@ typedef struct cr_vk_instance {
 	atomic_llong messages; // of the validation layer
 } cr_vk_instance;
 
+/// For tests: changes the functions of an instance once they are found, so that a driver seems to
+/// lack something. NULL: nothing does.
+extern void (*cr_vk_patch)(cr_vk *vk);
+
 /// Open the loader and make an instance. CAROM_SUCCESS with instance->instance NULL where there is
 /// no loader or no driver. With def->validation CAROM_UNSUPPORTED where the layer is missing.
 carom_result cr_open_instance(carom_context *context, const carom_device_def *def, cr_vk_instance *instance);

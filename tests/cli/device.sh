@@ -43,6 +43,13 @@ for name in pairs_count tree_fit sort_scatter_wide; do
 done
 [ -s kernels.bin ] || fail "no file of kernels was written"
 expect 0 out '"kernels_from_file":[[:space:]]*true' spheres row.csv --json --backend vulkan --device "$index" --kernels kernels.bin
+export MESA_SHADER_CACHE_DIR=${MESA_SHADER_CACHE_DIR-${XDG_CACHE_HOME-$HOME/.cache}}
+for from in false true; do # the default place
+	XDG_CACHE_HOME=$PWD/cache expect 0 out "\"kernels_from_file\":[[:space:]]*$from" spheres row.csv --json --backend vulkan --device "$index"
+done
+XDG_CACHE_HOME=$PWD/cache expect 0 out '"kernels_from_file":[[:space:]]*false' spheres row.csv --json --backend vulkan --device "$index" --kernels off
+[ -n "$(ls cache/carom/kernels-*.bin)" ] && [ ! -e off ] || fail "no file of kernels in the cache folder"
+export XDG_CACHE_HOME=$PWD/cache # so the others leave the user's alone
 expect 0 out '^row.csv: 5 spheres, 3 pairs that touch' spheres row.csv --backend vulkan --device "$index"
 grep -q '^  kernels ' out || fail "no kernels: $(cat out)"
 # Each tier finds the same, or says that the device lacks it.
@@ -64,7 +71,8 @@ fi
 # Impacts of a mesh that moves: a triangle falls through another one.
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 0.5\nv 0.6 0.2 0.5\nv 0.2 0.6 0.7\nf 1 2 3\nf 4 5 6\n' > first.obj
 sed 's/ 0\.[57]$/ -1/' first.obj > second.obj
-expect 2 err '.--device and --kernel-times need --backend vulkan' ccd first.obj second.obj --device 0
+expect 2 err '.--device, --tier and --kernel-times need --backend vulkan' ccd first.obj second.obj --device 0
+expect 2 err '.--tier p: impacts are searched in kernels of our own alone' ccd first.obj second.obj --backend vulkan --tier p
 expect 2 err '.--method is one of the processor' ccd first.obj second.obj --backend vulkan --method bvh
 expect 2 err '.--test cubic filters nothing' ccd first.obj second.obj --backend vulkan --test cubic
 expect 0 out '"hash"' ccd first.obj second.obj --json --hits cpu.txt
@@ -78,11 +86,20 @@ cmp cpu.txt gpu.txt || fail "other impacts: $(cat gpu.txt)"
 for name in sweep_search_edges sweep_filter_faces; do
 	grep -q "\"name\":[[:space:]]*\"$name\"" out || fail "kernel $name has no time: $(cat out)"
 done
-expect 0 out 'of these left to the processor' ccd first.obj second.obj --backend vulkan --device "$index"
+expect 0 out 'of these left to the processor' ccd first.obj second.obj --backend vulkan --device "$index" --tier c
 
 # Whole steps of a scene of spheres: the state of the processor.
-expect 2 err '.--device and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --device 0
-expect 1 err 'has no spheres and no rigid bodies' run "$CAROM_SOURCE/scenes/cloth_ball.json" --steps 1 --no-picture --backend vulkan --device "$index"
+expect 2 err '.--device, --tier and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --device 0
+expect 2 err '.--device, --tier and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --tier c
+expect 1 err 'has no rigid bodies, and nothing else is searched by the driver.s rays .--tier q' run "$CAROM_SOURCE/scenes/grains1.json" --steps 1 --no-picture --backend vulkan --device "$index" --tier q
+
+# Cloth: its impacts are found there, and it moves as without.
+expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps 40 --json --no-picture
+hash=$(field hash out)
+expect 0 out '"on_device":[[:space:]]*"impacts' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps 40 --json --no-picture --backend vulkan --device "$index" --tier c
+same hash "$(field hash out)" "$hash"
+grep -q '"name":[[:space:]]*"sweep_search_edges"' out || fail "no impact was searched there: $(cat out)"
+expect 0 out 'on the device  *impacts, .*; on the processor: solver' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps 1 --no-picture --backend vulkan --device "$index"
 expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json
 hash=$(field hash out)
 expect 0 out '"bytes_down_step"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json --out grains --no-picture --backend vulkan --device "$index"
@@ -96,7 +113,7 @@ expect 0 out 'bytes per substep' run "$CAROM_SOURCE/scenes/turning_gravity.json"
 
 
 # Rays of meshes: the contacts of the processor.
-expect 2 err '.--device, --kernels and --kernel-times need --backend vulkan' replay run/recording.h5 --device 0
+expect 2 err '.--device, --tier, --kernels and --kernel-times need --backend vulkan' replay run/recording.h5 --device 0
 expect 0 out 'bodies' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --out run --json
 hash=$(field hash out)
 # A run leaves so few rays to the processor; replays and benches, which tell what a device does, do not.
@@ -109,7 +126,20 @@ expect 0 out '"on_device":[[:space:]]*[1-9]' replay run/recording.h5 --steps 30:
 same hash "$(field hash out)" "$hash"
 check_kernels times.csv out 30 37
 expect 0 out '"walks_on_device"' replay run/recording.h5 --steps 30:38 --json --backend vulkan --device "$index"
-expect 0 out 'mesh_cast' replay run/recording.h5 --steps 30:38 --backend vulkan --device "$index"
+expect 0 out 'mesh_cast' replay run/recording.h5 --steps 30:38 --backend vulkan --device "$index" --tier c
+declare -A casts=([c]=mesh_cast [q]=mesh_query [p]=mesh_trace)
+for tier in c q p; do
+	if [[ " $tiers " == *" $tier "* ]]; then
+		expect 0 out "\"tier\":[[:space:]]*\"${names[$tier]}\"" replay run/recording.h5 --steps 30:34 --temporal none --json --backend vulkan --device "$index" --tier $tier
+		grep -q "\"name\":[[:space:]]*\"${casts[$tier]}\"" out || fail "no ${casts[$tier]}: $(cat out)"
+		tier_hash=$(field hash out)
+		same "hash of tier $tier" "$tier_hash" "${first_hash:=$tier_hash}"
+	else
+		expect 1 err '^carom: error: carom_device_def.tier is' replay run/recording.h5 --steps 30:34 --backend vulkan --device "$index" --tier $tier
+	fi
+done
+expect 0 out '"hash"' replay run/recording.h5 --steps 30:34 --temporal none --json
+same "hash of the tiers" "$first_hash" "$(field hash out)"
 
 # Benches of devices: each has its tables, and has compared its answers with the processor's. A name stands for all that begin with it.
 benches="device-list device-trees device-grains device-sweep"

@@ -14,7 +14,7 @@
 typedef struct ccd_options {
 	frames_source source;
 	const char *hits; ///< file for the impacts, or NULL
-	int method, volume, build, test, simd, backend;
+	int method, volume, build, test, simd, backend, tier;
 	const char *device;       ///< with --backend vulkan; NULL: auto
 	const char *kernel_times; ///< with --backend vulkan; NULL: no table
 	double tolerance, separation;

@@ -31,6 +31,8 @@ static const option OPTIONS[] = {
 		.help = "cpu (default), or vulkan: a graphics device; the same impacts" },
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
 		.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
+	{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &given.tier, .choices = device_tier_words,
+		.help = "with vulkan: auto or c, kernels of our own: no impact is searched by the driver's rays, q and p (auto)" },
 	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times, .file = OPTION_WRITES,
 		.help = "with vulkan: write calls and milliseconds of each kernel in each step as CSV" },
 	{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &given.volume, .choices = ccd_volume_words,
@@ -84,8 +86,10 @@ static int parse(ccd_options *o, int argc, char **argv)
 		return options_misuse("ccd", "%s: --sequence goes with one file of positions", o->source.paths[1]);
 	if (!o->source.mesh && o->source.path_count < 2)
 		return options_misuse("ccd", "there is one frame; give two at least, or --sequence MESH for a file of positions");
-	if (o->backend != BACKEND_VULKAN && (o->device || o->kernel_times))
-		return options_misuse("ccd", "--device and --kernel-times need --backend vulkan");
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernel_times || o->tier != CAROM_TIER_AUTO))
+		return options_misuse("ccd", "--device, --tier and --kernel-times need --backend vulkan");
+	if (o->tier > CAROM_TIER_COMPUTE)
+		return options_misuse("ccd", "--tier %s: impacts are searched in kernels of our own alone (auto, c)", device_tier_words[o->tier]);
 	if (o->backend == BACKEND_VULKAN && o->method != CAROM_SWEEP_AUTO)
 		return options_misuse("ccd", "--method is one of the processor: leave it out with --backend vulkan");
 	if (o->backend == BACKEND_VULKAN && o->test == CAROM_SWEEP_CUBIC)

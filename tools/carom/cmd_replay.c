@@ -30,7 +30,7 @@ typedef struct replay_options {
 	int64_t max_walk, groups;
 	double threshold, extension, edge_angle, long_edges, confidence;
 	const char *pairs, *contacts, *record, *out;
-	int backend; // device_backend
+	int backend, tier; // device_backend, carom_device_tier
 	const char *device, *kernels, *kernel_times;
 } replay_options;
 
@@ -120,8 +120,10 @@ static const option OPTIONS[] = {
 		.help = "of rays and crossings: cpu (default), or vulkan: a graphics device" },
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
 		.help = "index or a part of the name; `carom info --devices` lists them" },
+	{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &given.tier, .choices = device_tier_words,
+		.help = "rays: c (kernels of our own), q or p (the driver's ray queries, its pipelines), auto: the fastest one (auto)" },
 	{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernels, .file = OPTION_WRITES,
-		.help = "keep compiled kernels there for the next time" },
+		.help = "keep compiled kernels there for the next time (a file in the user's cache folder); off: nowhere" },
 	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times, .file = OPTION_WRITES,
 		.help = "with vulkan: write calls and milliseconds of each kernel in each step as CSV" },
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object" },
@@ -204,7 +206,7 @@ static bool create_worlds(replay *r)
 	set_broad_phase(o, &def, &lab);
 	set_temporal(o, &def, &lab);
 	set_stages(o, &lab);
-	if (o->backend == BACKEND_VULKAN && !(r->device = devices_open(r->context, o->device, CAROM_TIER_COMPUTE, o->kernels)))
+	if (o->backend == BACKEND_VULKAN && !(r->device = devices_open(r->context, o->device, o->tier, o->kernels)))
 		return false;
 	if (!create_world(r->context, &def, &r->world))
 		return false;
@@ -472,8 +474,8 @@ static int check_options(const replay_options *o)
 	if (o->against_full && (o->max_contacts > 0 || o->max_body_contacts > 0))
 		return options_misuse("replay", "--against-full compares all contacts: leave %s out",
 			o->max_contacts > 0 ? "--max-contacts" : "--max-body-contacts");
-	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->kernel_times))
-		return options_misuse("replay", "--device, --kernels and --kernel-times need --backend vulkan");
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->kernel_times || o->tier != CAROM_TIER_AUTO))
+		return options_misuse("replay", "--device, --tier, --kernels and --kernel-times need --backend vulkan");
 	if (calls_check_options("replay") != OPTIONS_GO_ON)
 		return EXIT_USAGE;
 	if (is_predictive(o) && o->extension > 0 && o->threshold > o->extension)

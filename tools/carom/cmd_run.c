@@ -109,18 +109,24 @@ static const option OPTIONS[] = {
 		.kind = OPTION_CHOICE,
 		.value = &given.backend,
 		.choices = device_backend_words,
-		.help = "cpu (default), or vulkan: steps of spheres, rays of rigid bodies, on a graphics device" },
+		.help = "cpu (default), or vulkan: steps of spheres, rays of rigid bodies, impacts of deforming ones, on a device" },
 	{ .name = "device",
 		.argument = "WHICH",
 		.kind = OPTION_TEXT,
 		.value = &given.device,
 		.help = "index or a part of the name; `carom info --devices` lists them" },
+	{ .name = "tier",
+		.argument = "TIER",
+		.kind = OPTION_CHOICE,
+		.value = &given.tier,
+		.choices = device_tier_words,
+		.help = "rays of rigid bodies: c (our kernels), q or p (the driver's rays), auto: the fastest one (auto)" },
 	{ .name = "kernels",
 		.argument = "FILE",
 		.kind = OPTION_TEXT,
 		.value = &given.kernels,
 		.file = OPTION_WRITES,
-		.help = "keep compiled kernels there for the next time" },
+		.help = "keep compiled kernels there for the next time (a file in the user's cache folder); off: nowhere" },
 	{ .name = "ranks",
 		.argument = "N",
 		.kind = OPTION_INTEGER,
@@ -152,8 +158,8 @@ int cmd_run_on(const sim_ranks *ranks, int argc, char **argv)
 	const int status = options_parse(&line, argc, argv, &given.scene, &count);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (given.backend != BACKEND_VULKAN && (given.device || given.kernels))
-		return options_misuse(line.command, "--device and --kernels need --backend vulkan");
+	if (given.backend != BACKEND_VULKAN && (given.device || given.kernels || given.tier != CAROM_TIER_AUTO))
+		return options_misuse(line.command, "--device, --tier and --kernels need --backend vulkan");
 	if (!ranks)
 		return given.rank_count > 0 ? run_start_ranks(&given, argc, argv) : run_scene(&given);
 	if (given.rank_count > 0)

@@ -27,7 +27,7 @@ static carom_device_def measuring_def(const char *choice, int tier, const char *
 	carom_device_def def = carom_default_device_def();
 	def.choice = choice;
 	def.tier = (carom_device_tier)tier;
-	def.cache_path = kernels;
+	def.cache_path = kernels && strcmp(kernels, DEVICES_NO_KERNELS) == 0 ? "" : kernels;
 	def.timing = true;
 	def.always = true;
 	return def;
@@ -39,9 +39,9 @@ carom_device *devices_open(carom_context *context, const char *choice, int tier,
 	return open_as(context, &def);
 }
 
-carom_device *devices_open_to_run(carom_context *context, const char *choice, const char *kernels)
+carom_device *devices_open_to_run(carom_context *context, const char *choice, int tier, const char *kernels)
 {
-	carom_device_def def = measuring_def(choice, CAROM_TIER_COMPUTE, kernels);
+	carom_device_def def = measuring_def(choice, tier, kernels);
 	def.always = false;
 	return open_as(context, &def);
 }

@@ -15,12 +15,14 @@ extern const char *const device_backend_words[];
 /// Words of --tier: auto, c, q, p; their numbers are those of carom_device_tier.
 extern const char *const device_tier_words[];
 
+#define DEVICES_NO_KERNELS "off"
+
 /// Open the device of --device (NULL: auto) in the tier of --tier with the file of --kernels (NULL:
-/// none), its kernels timed, to do all that it can (carom_device_def.always); NULL after an error
-/// message.
+/// that of the default place; DEVICES_NO_KERNELS: none), its kernels timed, to do all that it can
+/// (carom_device_def.always); NULL after an error message.
 carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels);
-/// Open it in tier c, likewise, to do what it does faster than the processor.
-carom_device *devices_open_to_run(carom_context *context, const char *choice, const char *kernels);
+/// Open it likewise, to do what it does faster than the processor.
+carom_device *devices_open_to_run(carom_context *context, const char *choice, int tier, const char *kernels);
 /// Open it in tier c with no time stamps around its kernels, which take time of their own.
 carom_device *devices_open_untimed(carom_context *context, const char *choice);
 

@@ -323,15 +323,18 @@ static int add_part(run *r, const run_part_kind *kind)
 	return EXIT_DONE;
 }
 
-/// The device that the spheres live on, and on which rays of rigid bodies are cast.
+/// The device that the spheres live on, on which rays of rigid bodies are cast, and which finds the
+/// impacts of deforming bodies.
 static int open_device(run *r)
 {
-	if (!r->scene.has_spheres && !r->scene.has_bodies)
-		return report_error(
-			r->options->scene, "has no spheres and no rigid bodies, and nothing else runs on a device (--backend vulkan)");
-	r->device = devices_open_to_run(r->parts.context, r->options->device, r->options->kernels);
+	const int tier = r->options->tier;
+	if (!r->scene.has_bodies && (tier == CAROM_TIER_QUERY || tier == CAROM_TIER_PIPELINE))
+		return report_error(r->options->scene,
+			"has no rigid bodies, and nothing else is searched by the driver's rays (--tier %s)", device_tier_words[tier]);
+	r->device = devices_open_to_run(r->parts.context, r->options->device, tier, r->options->kernels);
 	r->scene.spheres.def.device = r->device;
 	r->scene.rigid.device = r->device;
+	r->scene.deforming.def.device = r->device;
 	return r->device ? EXIT_DONE : EXIT_FAILED;
 }
 

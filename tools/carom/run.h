@@ -32,7 +32,7 @@ typedef struct run_options {
 	/// steps between two files of deforming bodies; 0: none; below 0: the scene's
 	int64_t frames;
 	bool movie;
-	int backend; ///< device_backend
+	int backend, tier; ///< device_backend, carom_device_tier
 	const char *device, *kernels;
 	int64_t view_port;      ///< of the page that shows the run; 0: one that is free; below 0: none
 	bool view;              ///< --view alone: at a free one

@@ -1,6 +1,7 @@
 // Deforming bodies in `carom run`: the folder frames with a mesh file for every step that is
 // wanted, as `carom ccd` reads them, movie.mp4 with --movie, and its part of table, summary and
 // picture.
+#include "devices.h"
 #include "movie.h"
 #include "report.h"
 #include "run.h"
@@ -73,6 +74,22 @@ static double largest_limit(const run *r)
 // A stretch of so many limits is warned of.
 static const double FAR_ABOVE = 5;
 
+// Stages of a deforming body that a device does, and those that it has no form of.
+static const char on_device[] = "impacts, spheres near surfaces", on_processor[] = "solver, crossings, leading apart";
+
+/// Is the device told of here, and not with rigid bodies or spheres?
+static bool tells_of_device(const run *r) { return r->device && !r->scene.has_bodies && !r->scene.has_spheres; }
+
+static void add_device(cJSON *json, const run *r)
+{
+	if (!r->device)
+		return;
+	cJSON_AddStringToObject(json, "on_device", on_device);
+	cJSON_AddStringToObject(json, "on_processor", on_processor);
+	if (tells_of_device(r))
+		devices_add_json(json, r->device);
+}
+
 static cJSON *summarise(const run *r, const void *state)
 {
 	const deforming *d = state;
@@ -107,6 +124,7 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "stretch_mean_final", s->last.stretch_mean);
 	cJSON_AddNumberToObject(json, "kinetic_energy_peak", s->energy_peak);
 	cJSON_AddNumberToObject(json, "kinetic_energy_final", s->last.kinetic_energy);
+	add_device(json, r);
 	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
 	cJSON_AddNumberToObject(ms, "total", s->ms_total);
 	cJSON_AddNumberToObject(ms, "detection", s->ms_detection);
@@ -149,6 +167,10 @@ static void print(const run *r, const void *state)
 	printf("  milliseconds per step        %.1f: detection %.1f, solver %.1f\n", s->ms_total / steps, s->ms_detection / steps,
 		s->ms_solver / steps);
 	printf("  hash                         %016llx\n", (unsigned long long)sim_soft_hash(r->parts.soft));
+	if (r->device)
+		printf("  on the device                %s; on the processor: %s\n", on_device, on_processor);
+	if (tells_of_device(r))
+		devices_print(r->device);
 }
 
 // ---- Frames ----

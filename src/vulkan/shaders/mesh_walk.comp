@@ -10,6 +10,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 #include "mesh_ray.glsl"
+#include "mesh_jobs.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer Walked { uvec4 at[]; };
 
@@ -64,8 +65,8 @@ void main()
 	const vec4 origin = Vectors(arguments.address[0]).at[2 * i], direction = Vectors(arguments.address[0]).at[2 * i + 1];
 	const uint job = floatBitsToUint(direction.w);
 	const int begin = floatBitsToInt(origin.w);
-	blocks = Floats(Longs(arguments.address[1]).at[4 * job + 1]);
-	across = Words(Longs(arguments.address[1]).at[4 * job + 2]);
+	blocks = Floats(blocks_of(job));
+	across = Words(across_of(job));
 	ray_origin = origin.xyz;
 	ray_direction = direction.xyz;
 	place = begin;

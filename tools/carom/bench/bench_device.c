@@ -191,9 +191,9 @@ static int time_start(const bench *b, const start_files *files, const char *scen
 		words[n++] = "--tier";
 		words[n++] = "c";
 	}
-	if (way->keeps_kernels) {
+	if (way->device) {
 		words[n++] = "--kernels";
-		words[n++] = (char *)files->kernels;
+		words[n++] = way->keeps_kernels ? (char *)files->kernels : DEVICES_NO_KERNELS;
 	}
 	words[n] = NULL;
 	if (way->fresh)
