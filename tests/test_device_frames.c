@@ -265,6 +265,18 @@ static bool same_near_lists(const twins *t)
 	return true;
 }
 
+/// Have both worlds the same pairs of boxes, in the same order?
+static bool same_pairs(const cr_pipeline *p, const cr_pipeline *q)
+{
+	const cr_pair_list *lists[2][2] = { { &p->pairs, &q->pairs }, { &p->simple, &q->simple } };
+	for (int k = 0; k < 2; k++) {
+		const cr_pair_list *a = lists[k][0], *b = lists[k][1];
+		if (a->count != b->count || (a->count > 0 && memcmp(a->data, b->data, (size_t)a->count * sizeof *a->data) != 0))
+			return false;
+	}
+	return p->broad->met == q->broad->met;
+}
+
 /// A step of both, which must be the same to the bit.
 static void step_both(twins *t)
 {
@@ -285,6 +297,7 @@ static void step_both(twins *t)
 	CHECK(there.tests_returned <= there.tests_on_device);
 	CHECK(plain.near_on_device == 0 && there.near_returned <= there.near_on_device);
 	CHECK(same_near_lists(t));
+	CHECK(same_pairs(&t->worlds[0]->pipeline, &t->worlds[1]->pipeline));
 	t->near += there.near_on_device;
 	t->near_returned += there.near_returned;
 	t->on_device += there.rays_on_device;
@@ -612,7 +625,7 @@ TEST(device_frames, walks_that_find_nothing_go_farther_there)
 	CHECK(t.near > 20);
 	CHECK(t.device->kernels[CR_KERNEL_MESH_NEAR_TEST].calls > waves + 1);
 	if (!t.device->def.staging)
-		CHECK(carom_device_get_stats(t.device).submissions <= before.submissions + 4);
+		CHECK(carom_device_get_stats(t.device).submissions <= before.submissions + 6); // two of them for pairs of boxes
 	end_twins(&t);
 }
 
@@ -632,7 +645,8 @@ TEST(device_frames, rays_and_walks_go_up_together)
 	const int64_t before = carom_device_get_stats(t.device).submissions;
 	step_both(&t);
 	if (!t.device->def.staging)
-		CHECK_INT(carom_device_get_stats(t.device).submissions, before + 2); // with the tests of triangles
+		CHECK_INT(carom_device_get_stats(t.device).submissions,
+			before + 4); // with the tests of triangles, and two for pairs of boxes
 	const cr_device_state *state = t.worlds[1]->pipeline.on_device;
 	int left_out = 0, made = 0;
 	for (uint32_t i = 0; i < state->ahead.list.first[1]; i++) {
@@ -661,6 +675,87 @@ TEST(device_frames, lists_of_near_triangles_have_a_bound)
 		CHECK(most > 4 ? t.near > 0 : t.near < all / 4);
 	}
 	end_twins(&t);
+}
+
+// ---- Pairs of boxes ----
+
+enum { CROWD = 400 };
+
+static bool keep_most(carom_body_id a, carom_body_id b, uint64_t user_a, uint64_t user_b, void *user)
+{
+	(void)a;
+	(void)b;
+	(void)user;
+	return (user_a + user_b) % 5 != 0;
+}
+
+/// A body of a crowd: in a heap, in one place, on a lattice of boxes that touch exactly, far out, tiny, or without bounds.
+static void add_of_crowd(twins *t, carom_body_id ids[2], int number, int kind)
+{
+	carom_body_def def = carom_default_body_def();
+	carom_pose pose = fixture_at(test_random_double(&t->seed, -4, 4), test_random_double(&t->seed, -4, 4), number % 3);
+	def.shape.type = CAROM_SPHERE;
+	def.shape.radius = number % 17 == 0 ? 3 : 0.2;
+	if (kind == 1)
+		pose = fixture_at(0.5, 0.5, 0.5);
+	if (kind == 2) {
+		def.shape = (carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 } };
+		pose = fixture_at(number % 8, number / 8 % 8, number / 64);
+	}
+	if (kind == 3)
+		pose = fixture_at(1e7 + 0.3 * number, number % 2 ? 1e-20 : -1e-20, 0);
+	if (kind == 4)
+		def.shape.radius = 1e-9 * (1 + number % 3);
+	if (number % 97 == 0)
+		def.shape = (carom_shape){ .type = CAROM_PLANE };
+	def.pose = pose;
+	def.kind = number % 11 == 0 || number % 97 == 0 ? CAROM_STATIC : CAROM_DYNAMIC;
+	def.user_data = (uint64_t)number;
+	def.group = number % 7 == 0;
+	for (int i = 0; i < 2; i++)
+		REQUIRE(carom_world_add_body(t->worlds[i], &def, &ids[i]) == CAROM_SUCCESS);
+}
+
+static void check_crowd(int kind, bool filtered, carom_broad_phase broad)
+{
+	static carom_body_id ids[CROWD][2];
+	carom_world_def def = carom_default_world_def();
+	def.broad_phase = broad;
+	if (filtered)
+		def.pair_filter = keep_most;
+	twins t = make_twins(2, false, &def);
+	const int count = CROWD / TEST_FEWER;
+	for (int b = 0; b < count; b++)
+		add_of_crowd(&t, ids[b], b, kind);
+	int64_t met = 0;
+	for (int step = 0; step < 4; step++) {
+		step_both(&t);
+		met += t.worlds[1]->pipeline.broad->met;
+		for (int i = 0; i < 2; i++) {
+			for (int b = 1 + step; b < count - 8; b += 3) {
+				const carom_pose pose = fixture_at(0.01 * b, 0.3 * step, 0);
+				REQUIRE(carom_world_set_pose(t.worlds[i], ids[b][i], &pose) == CAROM_SUCCESS);
+			}
+			REQUIRE(carom_world_remove_body(t.worlds[i], ids[count - 1 - step][i]) == CAROM_SUCCESS);
+		}
+		if (step == 2) // to the processor and back: its broad phase begins again
+			REQUIRE(carom_world_set_device(t.worlds[1], NULL, false) == CAROM_SUCCESS);
+		if (step == 2) {
+			for (int i = 0; i < 2; i++)
+				fixture_step(t.worlds[i]);
+			CHECK(same_pairs(&t.worlds[0]->pipeline, &t.worlds[1]->pipeline));
+			REQUIRE(carom_world_set_device(t.worlds[1], t.device, false) == CAROM_SUCCESS);
+		}
+	}
+	CHECK(met > count / 4);
+	CHECK(t.device->kernels[CR_KERNEL_SWEEP_SEARCH_EDGES].calls >= 4);
+	end_twins(&t);
+}
+
+TEST(device_frames, pairs_of_boxes_are_the_processors)
+{
+	for (int kind = 0; kind < 5; kind++)
+		check_crowd(kind, kind % 2 == 1, kind % 2 ? CAROM_BROAD_SWEEP : CAROM_BROAD_TREE);
 }
 
 // ---- The device changes, and fails ----

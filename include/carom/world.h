@@ -310,8 +310,8 @@ CAROM_API carom_result carom_create_world(
 
 /// Let the steps from now on use a graphics device (carom/vulkan.h); NULL: the processor alone, as
 /// in a new world. The device finds near triangles of meshes, tests which of them cross, and casts
-/// the rays of meshes, in full or from where they met the mesh last. Everything else runs on the
-/// processor.
+/// the rays of meshes, in full or from where they met the mesh last; with carom_device_def.always
+/// it finds pairs of boxes too. Everything else runs on the processor.
 ///
 /// Contacts do not depend on it, to the bit. Doubtful cases go back to the processor
 /// (carom_stats.rays_returned, tests_returned, near_returned); so do meshes that the kernels do not

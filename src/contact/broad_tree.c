@@ -880,7 +880,8 @@ static void trim_tree(cr_broad *broad)
 	cr_array_free(context, &t->merged);
 	cr_array_free(context, &t->passed);
 	t->choosy = t->seen = t->limit = 0;
-	t->stale = t->kept_valid = t->direct = false;
+	t->kept_valid = t->direct = false;
+	t->stale = true; // all bodies are new to it
 }
 
 static void destroy_tree(cr_broad *broad)

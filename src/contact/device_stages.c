@@ -25,6 +25,8 @@ static void set_least(const cr_pipeline *p, cr_device_state *d)
 	d->few_walks = d->few_first = threads * WALKS_A_THREAD;
 	d->few_rays = threads * threads * RAYS_A_SQUARED_THREAD;
 	d->few_tests = threads * TESTS_A_THREAD;
+	// The processor looks at the bodies alone that have moved. No card was measured beside it.
+	d->few_bodies = always ? 1 : INT64_MAX;
 }
 
 cr_device_state *cr_state_on_device(cr_pipeline *p)
@@ -175,10 +177,12 @@ static void close(cr_pipeline *p)
 	cr_device_state *d = p->on_device;
 	if (!d)
 		return;
+	cr_wake_broad(p);
 	for (int32_t i = 0; i < d->part_count; i++) {
 		cr_device_part *part = &d->parts[i];
 		cr_gpu_lock(part->device);
 		cr_free_meshes(p->context, part);
+		cr_free_boxes(p->context, part->device, &part->boxes);
 		cr_gpu_free_casts(part->device, &part->casts);
 		cr_gpu_free_near(part->device, &part->near);
 		cr_gpu_free_near(part->device, &part->ahead);
@@ -195,7 +199,7 @@ static void close(cr_pipeline *p)
 	p->on_device = NULL;
 }
 
-const cr_stages cr_device_stages = { "device", cr_open_stages, cr_stage_pairs, cr_stage_begin, cr_near_on_device,
+const cr_stages cr_device_stages = { "device", cr_open_stages, cr_pairs_on_device, cr_stage_begin, cr_near_on_device,
 	cr_crossings_on_device, cr_vertices_on_device, cr_rays_on_device, cr_stage_finish, cr_stage_simple, cr_stage_reduce, close };
 
 carom_result cr_check_stage_device(carom_context *context, const char *function, carom_device *device)

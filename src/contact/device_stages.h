@@ -16,6 +16,7 @@
 #include "contact/contact.h"
 #include "vulkan/gpu_casts.h"
 #include "vulkan/gpu_near.h"
+#include "vulkan/gpu_sweep.h"
 #include "vulkan/vk_device.h"
 
 /// A mesh on the device, or one that cannot be there.
@@ -81,10 +82,25 @@ typedef struct cr_tier_trial {
 	double ms[CAROM_TIER_PIPELINE + 1]; // least, of a cast
 } cr_tier_trial;
 
+/// Boxes of bodies on a device, and the lists of a search.
+typedef struct cr_device_boxes {
+	cr_gpu_sweep gpu;
+	int64_t loaded;                         // boxes that it has numbers of
+	uint64_t found;                         // candidates of the last step
+	CR_ARRAY(int32_t) bodies;               // [boxes]
+	CR_ARRAY(int32_t) endless;              // bodies without bounds
+	CR_ARRAY(float) corners;                // [6*boxes] all lower ones, then all upper ones
+	CR_ARRAY(int32_t) links;                // [3*boxes] edges, then groups
+	CR_ARRAY(cr_gpu_sweep_pair) candidates; // of a window
+	CR_ARRAY(int64_t) first;                // [body_count + 1]
+	CR_ARRAY(cr_body_pair) sorted;
+} cr_device_boxes;
+
 /// A device of the world, and the meshes and lists there.
 typedef struct cr_device_part {
 	carom_device *device;
 	uint64_t failed; // run of the pipeline in which it failed last
+	cr_device_boxes boxes;
 	cr_gpu_casts casts;
 	cr_gpu_near near, ahead;       // of the near stage, and of walks that go up with the first rays
 	CR_ARRAY(cr_held_mesh) meshes; // sorted by revision
@@ -108,6 +124,8 @@ typedef struct cr_device_state {
 	// No more than these are the processor's: full rays, tests of triangles, first walks of pairs,
 	// and walks that were not foreseen.
 	int64_t few_rays, few_tests, few_first, few_walks;
+	int64_t few_bodies;                // likewise: pairs of no more are found by the processor
+	bool paired;                       // the last pairs were found by a device
 	CR_ARRAY(cr_ray_group) rays, left; // of the ray stage, by parts; those that wait to be dealt
 	// of the crossings stage, which one part does
 	CR_ARRAY(cr_couple_group) couples;
@@ -207,8 +225,14 @@ carom_result cr_pack_first_rays(cr_pipeline *pipeline, cr_device_state *state, c
 /// Put the results of the batch into the frame's lists.
 carom_result cr_take_first_rays(cr_pipeline *pipeline, cr_device_state *state, cr_device_part *part);
 
+/// Free the boxes of a part. The device is locked.
+void cr_free_boxes(carom_context *context, carom_device *device, cr_device_boxes *boxes);
+/// Let the broad phase of the processor begin again, if a device has found the last pairs.
+void cr_wake_broad(cr_pipeline *pipeline);
+
 // ---- Stages ----
 
+carom_result cr_pairs_on_device(cr_pipeline *pipeline);    // device_boxes.c
 carom_result cr_near_on_device(cr_pipeline *pipeline);     // device_near.c
 carom_result cr_vertices_on_device(cr_pipeline *pipeline); // device_rays.c
 carom_result cr_rays_on_device(cr_pipeline *pipeline);

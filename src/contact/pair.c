@@ -12,6 +12,7 @@
 #include "contact/manifold.h"
 #include "frame/memory.h"
 #include "contact/contact.h"
+#include "contact/pair_stage.h"
 #include "contact/near_contacts.h"
 #include <stddef.h>
 #include <string.h>
@@ -302,13 +303,21 @@ static carom_result make_meshes(cr_pipeline *p)
 	return p->has_solids && result == CAROM_SUCCESS ? make_forms(p) : result;
 }
 
-carom_result cr_stage_pairs(cr_pipeline *p)
+void cr_open_pairs(cr_pipeline *p)
 {
 	if (p->pairs.capacity < p->simple.capacity)
 		swap_lists(p);
-	carom_result result = p->broad->find(p->broad, p->bodies, p->body_count, &p->pairs);
-	if (result != CAROM_SUCCESS)
-		return result;
+}
+
+carom_result cr_stage_pairs(cr_pipeline *p)
+{
+	cr_open_pairs(p);
+	const carom_result result = p->broad->find(p->broad, p->bodies, p->body_count, &p->pairs);
+	return result == CAROM_SUCCESS ? cr_part_pairs(p) : result;
+}
+
+carom_result cr_part_pairs(cr_pipeline *p)
+{
 	if (!part_simple(p))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	const cr_temporal_bodies bodies = { p->bodies, p->body_count, p->changes };

@@ -242,7 +242,8 @@ static carom_result search(carom_device *device, cr_gpu_sweep *s, const cr_gpu_s
 		return result;
 	cr_gpu_clear(device, &s->counters, COUNTER_BYTES);
 	record_search(device, s, w, count);
-	record_filter(device, s, step, w);
+	if (!step->unfiltered)
+		record_filter(device, s, step, w);
 	const void *read = cr_gpu_read(device, &s->counters, 0, COUNTER_BYTES);
 	result = cr_gpu_finish(device);
 	if (result == CAROM_SUCCESS)
@@ -268,9 +269,9 @@ carom_result cr_gpu_sweep_next(carom_device *device, cr_gpu_sweep *s, const cr_g
 			w->skip = more <= s->room ? 0 : w->skip + s->room;
 			w->next += w->skip == 0 ? here : 0;
 			w->range = 2 * more <= s->room && w->range < w->end ? 2 * w->range : w->range;
-			*count = found.pairs;
+			*count = step->unfiltered ? taken : found.pairs;
 			counts->candidates += taken;
-			counts->pairs += found.pairs;
+			counts->pairs += *count;
 			return CAROM_SUCCESS;
 		}
 		const uint64_t room = s->room;

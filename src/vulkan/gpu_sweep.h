@@ -53,6 +53,7 @@ typedef struct cr_gpu_sweep_step {
 	float lower[3], upper[3]; // about all places
 	float margin;             // pairs that come nearer than this along an axis stay, and more
 	bool is_cubic;            // the cubic may rule out: the margin is 0
+	bool unfiltered;          // candidates are what is asked for
 } cr_gpu_sweep_step;
 
 /// Counts of a search.
@@ -80,7 +81,7 @@ carom_result cr_gpu_move_sweep(carom_device *device, cr_gpu_sweep *sweep, const 
 carom_result cr_gpu_start_sweep(
 	carom_device *device, cr_gpu_sweep *sweep, cr_gpu_sweep_kind kind, uint64_t want, cr_gpu_sweep_window *window);
 /// The next window, while window->next is below window->end: count pairs are in sweep->pairs, in no
-/// order. counts is added to.
+/// order; in sweep->candidates where the step is unfiltered. counts is added to.
 carom_result cr_gpu_sweep_next(carom_device *device, cr_gpu_sweep *sweep, const cr_gpu_sweep_step *step,
 	cr_gpu_sweep_window *window, uint64_t *count, cr_gpu_sweep_counts *counts);
 
