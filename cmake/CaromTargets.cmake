@@ -83,10 +83,10 @@ if(NOT CAROM_SCALAR)
 	set(on_x86_64 "#if !defined(__x86_64__) && !defined(_M_X64)\n#error not x86-64\n#endif\n#include <immintrin.h>\n")
 	carom_probe_isa(sse2 "${on_x86_64}int main(void) { return _mm_cvtsi128_si32(_mm_setzero_si128()); }" -msse2)
 	carom_probe_isa(avx2 "${on_x86_64}int main(void) { return _mm256_extract_epi32(_mm256_abs_epi32(_mm256_setzero_si256()), 0); }"
-		-mavx2 -mno-fma)
+		-mavx2 -mno-fma -mbmi -mbmi2)
 	# No -mno-fma here: clang takes the fused instructions for a part of AVX-512 and would drop it. Contraction is off anyway.
 	carom_probe_isa(avx512 "${on_x86_64}int main(void) { return (int)_mm256_cmp_ps_mask(_mm256_setzero_ps(), _mm256_setzero_ps(), 0); }"
-		-mavx512f -mavx512vl -mavx512bw -mavx512dq)
+		-mavx512f -mavx512vl -mavx512bw -mavx512dq -mbmi -mbmi2)
 	# Only 64-bit ARM divides and takes roots of whole vectors.
 	carom_probe_isa(neon "#include <arm_neon.h>\nint main(void) { return (int)vgetq_lane_f32(vsqrtq_f32(vdupq_n_f32(0)), 0); }")
 endif()

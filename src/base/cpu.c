@@ -12,7 +12,9 @@ enum {
 	LEAF1_EDX_SSE2 = 1 << 26,
 	LEAF1_ECX_OSXSAVE = 1 << 27,
 	LEAF1_ECX_AVX = 1 << 28,
+	LEAF7_EBX_BMI1 = 1 << 3,
 	LEAF7_EBX_AVX2 = 1 << 5,
+	LEAF7_EBX_BMI2 = 1 << 8,
 	LEAF7_EBX_AVX512F = 1 << 16,
 	LEAF7_EBX_AVX512DQ = 1 << 17,
 	LEAF7_EBX_AVX512BW = 1 << 30,
@@ -20,6 +22,8 @@ enum {
 	STATE_AVX512 = 0xe6 // these, masks, upper halves of 512 bits, registers 16 to 31
 };
 #define LEAF7_EBX_AVX512VL (1u << 31)
+// Kernels of AVX2 and of AVX-512 use them to take bits one by one.
+#define BITS (LEAF7_EBX_BMI1 | LEAF7_EBX_BMI2)
 
 typedef struct cpu_leaf {
 	unsigned eax, ebx, ecx, edx;
@@ -51,9 +55,10 @@ bool cr_cpu_has(carom_simd simd)
 	switch (simd) {
 	case CAROM_SIMD_SCALAR: return true;
 	case CAROM_SIMD_SSE2: return read_leaf(1).edx & LEAF1_EDX_SSE2;
-	case CAROM_SIMD_AVX2: return (read_leaf(1).ecx & LEAF1_ECX_AVX) && has_leaf7(LEAF7_EBX_AVX2) && saves_states(STATE_AVX);
+	case CAROM_SIMD_AVX2:
+		return (read_leaf(1).ecx & LEAF1_ECX_AVX) && has_leaf7(LEAF7_EBX_AVX2 | BITS) && saves_states(STATE_AVX);
 	case CAROM_SIMD_AVX512:
-		return has_leaf7(LEAF7_EBX_AVX512F | LEAF7_EBX_AVX512DQ | LEAF7_EBX_AVX512BW | LEAF7_EBX_AVX512VL) &&
+		return has_leaf7(LEAF7_EBX_AVX512F | LEAF7_EBX_AVX512DQ | LEAF7_EBX_AVX512BW | LEAF7_EBX_AVX512VL | BITS) &&
 			saves_states(STATE_AVX512);
 	default: return false;
 	}

@@ -2,6 +2,7 @@
 /// why the bits agree.
 
 #include "contact/contact_isa.h"
+#include "bvh/cell_side.h"
 #include "bvh/grid8.h"
 #include "math/box8.h"
 #include "math/vec8.h"
@@ -53,7 +54,7 @@ static inline cell_sides ask_cells(const cr_collider *target, const cell_questio
 		const int i = cr_take_lowest_bit(&lanes);
 		const float own[3] = { point[0][i], point[1][i], point[2][i] };
 		const float anchor[3] = { q->anchor[0][i], q->anchor[1][i], q->anchor[2][i] };
-		const int side = cr_side_in_cell(target, q->cell[i], anchor, own);
+		const int side = side_in_cell(target, q->cell[i], anchor, own);
 		sides.inside |= (uint32_t)(side > 0) << i;
 		sides.outside |= (uint32_t)(side < 0) << i;
 	}

@@ -85,20 +85,32 @@ typedef struct ray_side {
 	const cr_body *target;
 	const cr_sample_rays *rays; // of the side: count of them
 	int32_t count;
+	bool turned;                  // the rotations of the two bodies are known
+	m3d turn_source, turn_target; // worked out at the first contact
 } ray_side;
+
+static void know_turns(ray_side *s)
+{
+	if (s->turned)
+		return;
+	m3d room;
+	s->turn_source = *cr_rotation_at(s->source, &room);
+	s->turn_target = *cr_rotation_at(s->target, &room);
+	s->turned = true;
+}
 
 /// Add the contact of a sample. way is in the target's frame; for a plain ray it points along the
 /// sample's inward normal.
-static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_out *way)
+static void add_sample_contact(ray_side *s, int32_t sample, const cr_way_out *way)
 {
 	const cr_sample8 *block = &s->source->shape.collider->samples[sample / CR_WIDTH];
 	const int lane = sample % CR_WIDTH;
 	const v3d point = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
-	m3d room;
-	const v3d world = v3d_add(m3d_mul(cr_rotation_at(s->source, &room), point), s->source->pose.position);
+	know_turns(s);
+	const v3d world = v3d_add(m3d_mul(&s->turn_source, point), s->source->pose.position);
 	// The way takes the source out; the normal is the way out of A.
 	const v3d direction = { way->direction[0], way->direction[1], way->direction[2] };
-	const v3d out = v3d_scale(v3d_normalize(m3d_mul(cr_rotation_at(s->target, &room), direction)), s->side == 0 ? 1 : -1);
+	const v3d out = v3d_scale(v3d_normalize(m3d_mul(&s->turn_target, direction)), s->side == 0 ? 1 : -1);
 	const int32_t number = block->number[lane];
 	const cr_raw_contact contact = {
 		{ world.x, world.y, world.z },
@@ -124,7 +136,7 @@ static bool confirm_inside(const ray_side *s, int32_t i)
 }
 
 /// The contact of a ray that met a back face, t along its direction.
-static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
+static void add_inward(ray_side *s, int32_t i, float t, int32_t triangle)
 {
 	const cr_sample_rays *r = s->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
@@ -135,7 +147,7 @@ static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
 }
 
 /// The speculative contact of a sample outside, t before the surface.
-static void add_ahead(const ray_side *s, int32_t i, float t, int32_t triangle)
+static void add_ahead(ray_side *s, int32_t i, float t, int32_t triangle)
 {
 	const cr_sample_rays *r = s->rays;
 	cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
@@ -179,7 +191,7 @@ static void keep_shortest(cr_raw_contacts *contacts, int64_t first)
 typedef enum line_result { LINE_NOTHING, LINE_INSIDE, LINE_AHEAD } line_result;
 
 /// The contact, if any, of a line that was cast: ray i, hit number at. triangle: the one to watch.
-static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *hits, int32_t at, int32_t *triangle)
+static line_result judge_line(ray_side *s, int32_t i, const cr_line_hits *hits, int32_t at, int32_t *triangle)
 {
 	if (hits->triangle[at] >= 0 && hits->back[at] && confirm_inside(s, i)) {
 		*triangle = hits->triangle[at];
@@ -222,7 +234,7 @@ static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 
 /// Judge a ray. Returns whether its sample is to be watched, inside or so near that it may enter,
 /// and by which entry.
-static bool judge_cast(const ray_side *s, const cr_line_hits *hits, int32_t i, bool predict, cr_watch *watch)
+static bool judge_cast(ray_side *s, const cr_line_hits *hits, int32_t i, bool predict, cr_watch *watch)
 {
 	int32_t triangle = -1;
 	const line_result result = judge_line(s, i, hits, i, &triangle);
@@ -248,7 +260,7 @@ static void keep_watches(const ray_side *s, const cr_watch *list, int32_t count)
 	s->worker->vertices_watched += count;
 }
 
-static void judge_full(const ray_side *s, const cr_line_hits *hits)
+static void judge_full(ray_side *s, const cr_line_hits *hits)
 {
 	const cr_pair_work *w = s->work;
 	const bool remember = w->allowed > 0, predict = remember && s->pipeline->settings.predict;
@@ -271,7 +283,7 @@ static void judge_full(const ray_side *s, const cr_line_hits *hits)
 
 /// A walk that found nothing: the whole line again. triangle: where the next walk may begin, unless
 /// there is nothing.
-static line_result recast(const ray_side *s, int32_t i, int32_t *triangle)
+static line_result recast(ray_side *s, int32_t i, int32_t *triangle)
 {
 	const cr_sample_rays *r = s->rays;
 	const carom_ray_batch ray = { 1, { r->origin[0] + i, r->origin[1] + i, r->origin[2] + i },
@@ -287,7 +299,7 @@ static line_result recast(const ray_side *s, int32_t i, int32_t *triangle)
 }
 
 /// The contact, if any, of a walk that ended at a back face.
-static line_result judge_walk(const ray_side *s, const cr_walks *walks, int32_t i)
+static line_result judge_walk(ray_side *s, const cr_walks *walks, int32_t i)
 {
 	const float t = walks->t[i];
 	const int32_t place = walks->place[i];
@@ -317,7 +329,7 @@ static bool is_surely_outside(const ray_side *s, int32_t i)
 
 /// A watched sample whose walk found nothing, or had nowhere to begin, or says that a sample that
 /// was inside has come out: judged by the whole line, unless it is known to be outside.
-static void judge_again(const ray_side *s, const cr_walks *walks, int32_t i, cr_watch *watch)
+static void judge_again(ray_side *s, const cr_walks *walks, int32_t i, cr_watch *watch)
 {
 	if (is_surely_outside(s, i)) {
 		// A walk that ended ahead of the sample is where the next one begins.
@@ -332,7 +344,7 @@ static void judge_again(const ray_side *s, const cr_walks *walks, int32_t i, cr_
 	watch->gap = result == LINE_INSIDE ? -1 : 0;
 }
 
-static void judge_walks(const ray_side *s, const cr_walks *walks)
+static void judge_walks(ray_side *s, const cr_walks *walks)
 {
 	cr_watch *watched = cr_watched(s->pipeline, cr_memory_of(s->pipeline, s->work), s->side);
 	const bool cast_again = s->pipeline->settings.lab.lost_rays == CAROM_LOST_RECAST;
