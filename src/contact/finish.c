@@ -29,10 +29,23 @@ static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 	cr_add_near_contacts(&c, touching);
 }
 
+/// Would the next step find all contacts of a pair again, if its bodies stood still? Those of an
+/// iterative pair follow from the poses and from its memory: which samples it watches, from
+/// where each walks, and which triangles are near. The list of near triangles leaves out none that
+/// cross, however its gaps have changed, so it does not count. A pair that did not touch before
+/// looks at its surfaces first, and would go another way in the next step.
+static bool is_settled(const cr_pipeline *p, const cr_pair_work *w, bool touched_before)
+{
+	return w->iterative && !w->changed && !w->beside && touched_before && w->contacts.count > 0 && !p->leaves_rays &&
+		!cr_wants_near_contacts(p) && !cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]);
+}
+
 static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	if (w->rests)
 		return;
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	w->by_poses = w->by_poses || (m && is_settled(p, w, m->touched));
 	if (cr_may_lack_way(p, w))
 		cr_add_way_apart(p, worker, w);
 	bool touched = w->contacts.count > 0;

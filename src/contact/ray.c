@@ -350,6 +350,7 @@ static void judge_walks(ray_side *s, const cr_walks *walks)
 	const bool cast_again = s->pipeline->settings.lab.lost_rays == CAROM_LOST_RECAST;
 	for (int32_t i = 0; i < s->count; i++) {
 		cr_watch *watch = &watched[walks->entry[i]];
+		const cr_watch before = *watch;
 		const bool found = walks->end[i] == CR_WALK_BACK, began = watch->place >= 0;
 		s->worker->rays_lost += began && !found;
 		const bool was_inside = watch->gap < 0;
@@ -359,6 +360,7 @@ static void judge_walks(ray_side *s, const cr_walks *walks)
 		} else if (cast_again || !began) {
 			judge_again(s, walks, i, watch);
 		}
+		s->work->changed |= watch->place != before.place || watch->gap != before.gap;
 	}
 }
 

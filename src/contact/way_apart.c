@@ -137,7 +137,7 @@ bool cr_may_lack_way(const cr_pipeline *p, const cr_pair_work *w)
 void cr_add_way_apart(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
-	worker->contacts = (cr_raw_contacts){ 0 }; // what is in hand may be given up memory
+	worker->contacts = (cr_raw_contacts){ 0 }; // those in hand may be given up memory
 	cr_load_contacts(worker, w->contacts);
 	cr_completion c = cr_begin_completion(p, worker, w);
 	if (w->contacts.count > 0 || meet(&c, w) || share_a_place(&c))

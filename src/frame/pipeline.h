@@ -81,16 +81,19 @@ typedef enum cr_next { CR_NEXT_NONE, CR_NEXT_NEAR, CR_NEXT_CROSSINGS, CR_NEXT_RA
 typedef struct cr_pair_work {
 	int32_t a;
 	int32_t b;
-	int32_t slot;     // of the pair's memory; -1: none
-	bool keep;        // boxes overlap as oriented boxes, and it is not known to be apart
-	bool iterative;   // continues from its memory
-	bool looked;      // the near stage has listed the triangles that may meet
-	bool cast;        // its rays were cast and judged
-	bool again;       // begun once more in full
-	bool cut;         // full, and rays were left out: nothing can be said of near samples
-	bool touching;    // a ray hit: no completion needed
-	bool beside;      // touching, but edges may cross elsewhere (contact/edges_beside.c)
-	bool by_poses;    // its contacts follow from the poses and shapes alone
+	int32_t slot;   // of the pair's memory; -1: none
+	bool keep;      // boxes overlap as oriented boxes, and it is not known to be apart
+	bool iterative; // continues from its memory
+	bool looked;    // the near stage has listed the triangles that may meet
+	bool cast;      // its rays were cast and judged
+	bool again;     // begun once more in full
+	bool cut;       // full, and rays were left out: nothing can be said of near samples
+	bool touching;  // a ray hit: no completion needed
+	bool beside;    // touching, but edges may cross elsewhere (contact/edges_beside.c)
+	bool changed;   // this step has changed what the pair remembers of watched samples
+	// its contacts follow from the poses and shapes alone, or from these and what it remembers,
+	// which no step at these poses changes
+	bool by_poses;
 	bool rests;       // they are those of the last step
 	bool dropped;     // a ray was inside but left its own body first (exit_distance_test)
 	double allowed;   // full: displacement that the new memory shall bear; 0: remember nothing
