@@ -458,6 +458,21 @@ export interface ClosestPoint {
 /** Of a body near a shape: negative distances tell an overlap, and normal leads from the body to the shape. */
 export interface ClosestBody { body: BodyId; part: number; distance: number; normal: Vector; onShape: Vector; onBody: Vector; userData: bigint; }
 export interface ClosestPair extends Bodies { partA: number; partB: number; distance: number; normal: Vector; onA: Vector; onB: Vector; userDataA: bigint; userDataB: bigint; }
+/** Two triangles that share a point; bodyB is bodyA where its surface goes through itself. */
+export interface Crossing extends Bodies { partA: number; partB: number; triangleA: number; triangleB: number; userDataA: bigint; userDataB: bigint; }
+export interface VelocityHit {
+	/** That was hit. */
+	body: BodyId; part: number;
+	/** Of the body that was asked. */
+	vertex: number;
+	/** Of the body's mesh; -1: it has none. */
+	triangle: number;
+	/** The vertex has come through what is hit. */
+	behind: boolean;
+	weights: Vector; distance: number; point: Vector;
+	/** On the side from which the vertex comes. */
+	normal: Vector; userData: bigint;
+}
 export interface ShapeHit {
 	body: BodyId; part: number;
 	/** 0 to 1, of the way; never later than the true impact. */
@@ -691,6 +706,10 @@ export class World extends Handle {
 	closestBody(shape: Shape, pose?: Pose, options?: Filtered & { maxDistance?: number | undefined }): ClosestBody | null;
 	/** Of bodies that may meet. a passes filterA, b passes filterB. */
 	closestPair(options?: { maxDistance?: number | undefined; filterA?: QueryFilter | null | undefined; filterB?: QueryFilter | null | undefined }): ClosestPair | null;
+	/** id null or left out: of all bodies that deform, each pair once. */
+	findCrossings(id?: BodyId | null, options?: Filtered): Crossing[];
+	/** ways [3n]; null or left out: those of the coming step. maxDistance 0: each ray is as long as its way. */
+	castVelocityRays(id: BodyId, ways?: Numbers | null, options?: Filtered & { maxDistance?: number | undefined; relative?: boolean | undefined; every?: number | undefined }): VelocityHit[];
 	/** tolerance: how near counts as an impact, above 0; left out: 0.001. */
 	castShape(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit | null;
 	/** Every body that the shape meets on its way, each with its first hit, sorted by time. */

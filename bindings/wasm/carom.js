@@ -125,6 +125,9 @@ export const LAYOUTS = {
 	sweep_candidate: "kind:FEATURES mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32",
 	sweep_crossing: "mesh_a:i32 mesh_b:i32 vertices:i32*2 triangle:i32",
 	sweep_way_apart: "crossing:sweep_crossing point:f64*3 along:f64 weights:f64*3 edge_way:f64*3 triangle_way:f64*3",
+	crossing: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 triangle_a:i32 triangle_b:i32 user_data_a:u64 user_data_b:u64",
+	velocity_rays: "max_distance:f64 relative:bool every:i32",
+	velocity_hit: "body:id shape=part:i32 vertex:i32 triangle:i32 behind:bool weights:f64*3 distance:f64 point:f64*3 normal:f64*3 user_data:u64",
 };
 
 /** Bytes of each type, and how a DataView reads and writes it. */
@@ -2019,6 +2022,26 @@ export class World extends Handle {
 		const { maxDistance, filterA, filterB } = settingsOf("closestPair", options, { maxDistance: Infinity, filterA: null, filterB: null });
 		return this.hear([filterA, filterB], () => this.carom.readFound("closest_pair", (found, to, put, room) => this.carom.exports.cw_closest_pair(this.address,
 			maxDistance, this.carom.putFilter(room, filterA, "closestPair: filterA"), this.carom.putFilter(room, filterB, "closestPair: filterB", 1), found, to)));
+	}
+
+	/** Triangles of a deforming body that cross its own surface or that of other bodies of meshes. id null: of all that deform, each pair once. */
+	findCrossings(id = null, options) {
+		const { filter } = settingsOf("findCrossings", options, SEEN);
+		return this.askList("crossing", filter, "findCrossings", (put, room, ...list) =>
+			this.carom.exports.cw_find_crossings(this.address, id === null ? 0 : this.id(id, put, "findCrossings"), ...list));
+	}
+
+	/**
+	 * Rays from the vertices of a deforming body along their ways, [3n] or null: those of the coming step, forward and back. An estimate that
+	 * misses some of what impacts and surface contacts find.
+	 */
+	castVelocityRays(id, ways = null, options) {
+		const { filter, ...rays } = settingsOf("castVelocityRays", options, { maxDistance: 0, relative: false, every: 1, ...SEEN });
+		if (ways !== null && checkNumbers(ways, "castVelocityRays: ways").length !== this.getVertices(id).length)
+			throw wrong(`castVelocityRays: ways has ${ways.length} numbers; the body has ${this.getVertices(id).length / 3} vertices`);
+		return this.askList("velocity_hit", filter, "castVelocityRays", (put, room, ...list) =>
+			this.carom.exports.cw_cast_velocity_rays(this.address, this.id(id, put, "castVelocityRays"), ways === null ? 0 : put(ways, Float64Array),
+				this.carom.putRecord("velocity_rays", room, () => {}, rays, "castVelocityRays: "), ...list));
 	}
 
 	/** The body that a shape meets first on its way from one pose to another, or null. */

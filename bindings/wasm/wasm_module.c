@@ -61,11 +61,11 @@ const uint16_t *EXPORT(cw_record_sizes)(void)
 		sizeof(carom_shape_cast), sizeof(carom_shape_hit), sizeof(carom_closest_body), sizeof(carom_closest_pair),
 		sizeof(carom_mesh_def), sizeof(carom_field_region), sizeof(carom_mass), sizeof(carom_tree_info),
 		sizeof(carom_mesh_point), sizeof(carom_separation), sizeof(carom_manifold_point), sizeof(carom_manifold),
-		sizeof(carom_toi), sizeof(carom_shape_pair), sizeof(carom_motion_pair), sizeof(carom_elements), sizeof(carom_edge_point),
-		sizeof(carom_sweep_mesh_def), sizeof(carom_sweep_stats), sizeof(carom_proximity_def), sizeof(carom_proximity_shape_def),
-		sizeof(carom_proximity_shape_pair), sizeof(carom_spheres_def), sizeof(carom_sphere_stats),
-		sizeof(carom_contact_corners), sizeof(carom_sweep_candidate), sizeof(carom_sweep_crossing),
-		sizeof(carom_sweep_way_apart), 0 };
+		sizeof(carom_toi), sizeof(carom_shape_pair), sizeof(carom_motion_pair), sizeof(carom_elements),
+		sizeof(carom_edge_point), sizeof(carom_sweep_mesh_def), sizeof(carom_sweep_stats), sizeof(carom_proximity_def),
+		sizeof(carom_proximity_shape_def), sizeof(carom_proximity_shape_pair), sizeof(carom_spheres_def),
+		sizeof(carom_sphere_stats), sizeof(carom_contact_corners), sizeof(carom_sweep_candidate), sizeof(carom_sweep_crossing),
+		sizeof(carom_sweep_way_apart), sizeof(carom_crossing), sizeof(carom_velocity_rays), sizeof(carom_velocity_hit), 0 };
 	return sizes;
 }
 

@@ -74,6 +74,21 @@ int EXPORT(cw_closest_pair)(const carom_world *world, double most, const carom_q
 	return (int)carom_world_closest_pair(world, most, filter_a, filter_b, found, nearest);
 }
 
+/// id NULL: of all bodies that deform.
+int EXPORT(cw_find_crossings)(const carom_world *world, const carom_body_id *id, const carom_query_filter *filter, int capacity,
+	carom_crossing *crossings, int32_t *count)
+{
+	return (int)carom_world_find_crossings(world, id ? *id : (carom_body_id){ 0 }, filter, capacity, crossings, count);
+}
+
+/// ways NULL: those of the coming step.
+int EXPORT(cw_cast_velocity_rays)(const carom_world *world, const carom_body_id *id, const double *ways,
+	const carom_velocity_rays *rays, const carom_query_filter *filter, int capacity, carom_velocity_hit *hits, int32_t *count)
+{
+	const carom_strided given = cw_doubles(ways);
+	return (int)carom_world_cast_velocity_rays(world, *id, ways ? &given : NULL, rays, filter, capacity, hits, count);
+}
+
 int EXPORT(cw_cast_shape)(const carom_world *world, const carom_shape_cast *cast, double tolerance,
 	const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
 {

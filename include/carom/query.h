@@ -271,6 +271,92 @@ CAROM_API carom_result carom_world_cast_parts_all(const carom_world *world, cons
 	int32_t part_count, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits, int32_t *count);
 
+// ---- Surfaces that deform ----
+
+/// Two triangles that share a point. A belongs to a body that deforms.
+typedef struct carom_crossing {
+	carom_body_id body_a;
+	carom_body_id body_b; ///< body_a: its surface goes through itself
+	int32_t shape_a, shape_b;       ///< number of the part; 0: the body has none
+	int32_t triangle_a, triangle_b; ///< of their meshes; within one body the lower one first
+	uint64_t user_data_a, user_data_b;
+} carom_crossing;
+
+/// Does a body begin well? Find the triangles of a deforming body that cross or touch triangles of
+/// its own or of other bodies. A solver that starts from a state with crossings keeps them: neither
+/// impacts nor surface contacts tell of them. id null: of all deforming bodies, each pair once.
+/// - Exact, on the places of the vertices in double, also where they lie in one plane. Rigid meshes
+///   are taken as impacts take them: their vertices in float, moved to their poses in double.
+/// - Of one body, triangles that share a vertex are no pair. Vertices are told apart by number.
+/// - Other bodies are those of meshes and height fields which categories, masks and groups let the
+///   body meet, and which pass filter (NULL: all). Shapes that are no meshes have no triangles:
+///   ask carom_world_overlap_shape, or read surface contacts. filter->ignore may name the body
+///   itself; without that it meets itself, with or without self_collision.
+/// - Triangles of deforming bodies with a repeated corner are in no pair, nor are triangles of
+///   rigid meshes without an area. Sorted by body A, body B, shape_b, triangle_a, triangle_b.
+///
+/// O(n log n) for n triangles whose boxes meet, for each pair of bodies whose boxes do, on the
+/// calling thread, with about 100 bytes a triangle of both. count and capacity as in
+/// carom_world_cast_ray_all. CAROM_INVALID_BODY; CAROM_INVALID_ARGUMENT: the body does not deform,
+/// or an argument is wrong. CAROM_OVER_BUDGET: there are more than INT32_MAX.
+CAROM_API carom_result carom_world_find_crossings(const carom_world *world, carom_body_id id,
+	const carom_query_filter *filter, int32_t capacity, carom_crossing *crossings, int32_t *count);
+
+/// How velocity rays are cast. All zero is valid; NULL stands for it.
+typedef struct carom_velocity_rays {
+	/// Metres: rays end there. 0: each ray is as long as the way of its vertex.
+	double max_distance;
+	/// Ways count relative to the surface that is hit: layers that move together have no hit, and a
+	/// ray that is not limited by max_distance is followed as far as the two come nearer in a step.
+	/// False: as the paper prints it, all that is hit stands still.
+	bool relative;
+	/// A ray for vertices 0, every, 2 * every, ... alone; 0 or 1: for all.
+	int32_t every;
+} carom_velocity_rays;
+
+/// A vertex whose ray hits a surface.
+typedef struct carom_velocity_hit {
+	carom_body_id body; ///< that was hit; the one that was asked: its own surface
+	int32_t shape;      ///< number of the part, or of a granular body's sphere; 0: neither
+	int32_t vertex;     ///< of the body that was asked
+	int32_t triangle;   ///< of the body's mesh; -1: it has none
+	/// The hit lies against the way of the vertex: it has come through that surface. False: it is
+	/// about to meet it.
+	bool behind;
+	double weights[3];  ///< of the corners of triangle; 0 where there is none
+	double distance;    ///< from the vertex along the ray
+	carom_vec3 point;   ///< world
+	/// Unit, world, of the surface at point, on the side from which the vertex comes: along it the
+	/// vertex goes back
+	carom_vec3 normal;
+	uint64_t user_data; ///< of the body
+} carom_velocity_hit;
+
+/// Cast rays from the vertices of a deforming body along their ways, forward and back, at its own
+/// surface and at other bodies: the self-collision of open meshes of Li and Yamaguchi (Real-time
+/// Ray-traced Collision Detection for Deformable Objects, Algorithm 1). Cheap, and no more than an
+/// estimate: edges that cross edges have no ray, and of vertices that meet a face some have no hit
+/// (docs/measured/deforming.md). Impacts and surface contacts miss nothing. Who uses rays in their
+/// place may clear self_collision, so that a step does not look for these.
+/// - ways [vertex_count]: how far each vertex goes in a step, world frame, metres. NULL: from where
+///   it begins the coming step to where it ends it (carom_world_set_vertices); behind a step, until
+///   vertices are set again, all ways are 0.
+/// - Places are those at the end of the coming step. Of each ray the nearest hit is reported, so a
+///   vertex has at most two: ahead and behind. Triangles around the vertex do not count.
+/// - Vertices that stay where they are, or move by less than 1e-12 of the size of the body, have no
+///   ray. So a surface that comes upon a vertex at rest is found by its own vertices alone.
+/// - The body meets itself, with or without self_collision, unless filter->ignore names it; other
+///   bodies as in carom_world_find_crossings, of any shape.
+/// - With relative, an unlimited ray goes on for its way and the longest of the body. Bodies that
+///   are hit move as their coming step has it, and the body that was asked by ways.
+///
+/// Sorted by vertex, ahead before behind. Runs on all threads of the context, with equal results
+/// for any number of them. count and capacity as in carom_world_cast_ray_all. CAROM_INVALID_BODY;
+/// CAROM_INVALID_ARGUMENT names the field, and the first vertex at fault.
+CAROM_API carom_result carom_world_cast_velocity_rays(const carom_world *world, carom_body_id id,
+	const carom_strided *ways, const carom_velocity_rays *rays, const carom_query_filter *filter,
+	int32_t capacity, carom_velocity_hit *hits, int32_t *count);
+
 #ifdef __cplusplus
 }
 #endif

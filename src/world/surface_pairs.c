@@ -1,16 +1,17 @@
-/// Pairs of triangles that intersect, within one mesh or between two (carom/mesh_query.h), decided
-/// on the coordinates as they were given: doubles where the caller gave doubles that a float does
-/// not hold.
+/// Pairs of triangles that intersect, within one mesh or between two (carom/mesh_query.h), or of
+/// bodies of a world (carom_world_find_crossings). They are decided on the coordinates as they were
+/// given: doubles where the caller gave doubles that a float does not hold.
 ///
 /// Two meshes of floats have their trees: the pair walk of detection gives candidates, with a
 /// margin for the rounding of the pose, and each goes to the exact test. O(k log n) time for k
 /// candidates.
 ///
 /// The trees of a mesh are over rounded vertices, and leave out triangles that rounding made flat.
-/// So a mesh with doubles, and another one beside it, get a tree of their own for the call: boxes
-/// of the triangles as given, rounded outward to float. Each triangle walks it, and triangles that
-/// its box meets go to the exact test. Of two meshes only triangles that meet the box around the
-/// other take part. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
+/// So a mesh with doubles, one whose vertices move, and another one beside it, get a tree of their
+/// own for the call: boxes of the triangles as given, rounded outward to float. Each triangle walks
+/// it, and triangles that its box meets go to the exact test. Of two meshes only triangles that
+/// meet the box around the other take part. O((n + k) log n) time for k pairs, about 100 bytes a
+/// triangle.
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/radix.h"
@@ -21,9 +22,7 @@
 
 /// The triangles of a mesh that take part, where they are.
 typedef struct surface {
-	const carom_mesh *mesh;
-	m3d rotation; // from the mesh's frame to that of the other one
-	v3d position;
+	cr_placed_surface placed;
 	uint8_t *used;        // [triangle_count] of the mesh as given
 	int32_t *numbers;     // [count] of the triangles that take part
 	float *lower, *upper; // [3][count] boxes
@@ -32,15 +31,15 @@ typedef struct surface {
 	int32_t triangle_count;
 } surface;
 
-typedef CR_ARRAY(cr_key) pair_list;
-
 static v3d corner_of(const surface *s, int32_t triangle, int k)
 {
-	const cr_topology *t = &s->mesh->topology;
+	const cr_topology *t = s->placed.topology;
 	const int64_t place = 3 * (int64_t)t->triangles[3 * (int64_t)triangle + k];
-	const double *exact = s->mesh->exact;
-	const v3d p = exact ? v3d_make(exact[place], exact[place + 1], exact[place + 2]) : v3d_from_floats(t->vertices + place);
-	return v3d_add(m3d_mul(&s->rotation, p), s->position);
+	const double *exact = s->placed.exact;
+	if (s->placed.deforms)
+		return v3d_from_doubles(exact + place);
+	const v3d p = exact ? v3d_from_doubles(exact + place) : v3d_from_floats(t->vertices + place);
+	return v3d_add(m3d_mul(&s->placed.rotation, p), s->placed.position);
 }
 
 static void corners_of(const surface *s, int32_t triangle, v3d corners[3])
@@ -76,13 +75,24 @@ static void bound_triangles(surface *s)
 	}
 }
 
+static bool has_three_corners(const int32_t t[3]) { return t[0] != t[1] && t[1] != t[2] && t[2] != t[0]; }
+
+/// Does a triangle of a surface that is open take part?
+static bool takes_part(const surface *s, int32_t i)
+{
+	const cr_topology *t = s->placed.topology;
+	if (s->placed.deforms)
+		return has_three_corners(&t->triangles[3 * (int64_t)i]);
+	return (s->placed.exact ? s->used : t->used)[i];
+}
+
 /// The surface of a mesh at its place in the other's frame. False when out of memory; close_surface
 /// in any case.
-static bool open_surface(carom_context *context, const carom_mesh *mesh, const m3d *rotation, v3d position, surface *s)
+static bool open_surface(carom_context *context, const cr_placed_surface *placed, surface *s)
 {
-	const cr_topology *t = &mesh->topology;
+	const cr_topology *t = placed->topology;
 	const size_t count = (size_t)t->triangle_count;
-	*s = (surface){ .mesh = mesh, .rotation = *rotation, .position = position, .triangle_count = t->triangle_count };
+	*s = (surface){ .placed = *placed, .triangle_count = t->triangle_count };
 	if (count == 0)
 		return true;
 	s->used = cr_alloc_array(context, count, 1);
@@ -91,15 +101,20 @@ static bool open_surface(carom_context *context, const carom_mesh *mesh, const m
 	s->upper = cr_alloc_array(context, 3 * count, sizeof *s->upper);
 	if (!s->used || !s->numbers || !s->lower || !s->upper)
 		return false;
-	if (mesh->exact && !cr_mesh_judge_exact(context, t, mesh->exact, s->used))
+	if (placed->exact && !placed->deforms && !cr_mesh_judge_exact(context, t, placed->exact, s->used))
 		return false;
-	const uint8_t *used = mesh->exact ? s->used : t->used;
 	for (int32_t i = 0; i < t->triangle_count; i++) {
-		if (used[i])
+		if (takes_part(s, i))
 			s->numbers[s->count++] = i;
 	}
 	bound_triangles(s);
 	return true;
+}
+
+/// The surface of a mesh as it was given, at a place.
+static cr_placed_surface place_mesh(const carom_mesh *mesh, const m3d *rotation, v3d position)
+{
+	return (cr_placed_surface){ .topology = &mesh->topology, .exact = mesh->exact, .rotation = *rotation, .position = position };
 }
 
 /// Leave out the triangles that do not meet the box of the whole other surface: no tree is made of
@@ -145,7 +160,7 @@ typedef struct search {
 	carom_context *context;
 	const surface *a, *b;
 	const cr_tree2 *tree; // over b
-	pair_list found;
+	cr_triangle_pairs found;
 } search;
 
 static bool test_leaf(
@@ -157,7 +172,7 @@ static bool test_leaf(
 		for (int axis = 0; axis < 3; axis++)
 			meets = meets && s->b->boxes.lower[axis][place] <= upper[axis] && lower[axis] <= s->b->boxes.upper[axis][place];
 		// Within one mesh each pair is met from both sides.
-		if (!meets || (s->a == s->b && (b <= a || share_vertex(&s->a->mesh->topology, a, b))))
+		if (!meets || (s->a == s->b && (b <= a || share_vertex(s->a->placed.topology, a, b))))
 			continue;
 		v3d other[3];
 		corners_of(s->b, b, other);
@@ -191,16 +206,26 @@ static bool search_triangle(search *s, int32_t i)
 	return true;
 }
 
-/// Sort the pairs and write the first capacity of them.
-static bool write_pairs(search *s, int32_t capacity, int32_t (*pairs)[2])
+/// Sort the pairs. False when out of memory.
+static bool sort_pairs(search *s)
 {
-	if (capacity == 0 || s->found.count == 0)
+	if (s->found.count == 0)
 		return true;
 	cr_key *scratch = cr_alloc_array(s->context, (size_t)s->found.count, sizeof *scratch);
 	if (!scratch)
 		return false;
 	cr_radix_sort(s->found.data, scratch, s->found.count, 64);
 	cr_free(s->context, scratch, (size_t)s->found.count * sizeof *scratch);
+	return true;
+}
+
+/// Sort the pairs and write the first capacity of them.
+static bool write_pairs(search *s, int32_t capacity, int32_t (*pairs)[2])
+{
+	if (capacity == 0)
+		return true;
+	if (!sort_pairs(s))
+		return false;
 	for (int64_t i = 0; i < s->found.count && i < capacity; i++) {
 		pairs[i][0] = (int32_t)(s->found.data[i].key >> 32);
 		pairs[i][1] = (int32_t)(s->found.data[i].key & UINT32_MAX);
@@ -208,33 +233,60 @@ static bool write_pairs(search *s, int32_t capacity, int32_t (*pairs)[2])
 	return true;
 }
 
+/// Search all pairs of a's and b's triangles. False when out of memory.
+static bool search_pairs(search *s)
+{
+	cr_tree2 tree = { 0 };
+	if (s->a->count == 0 || s->b->count == 0)
+		return true;
+	bool done = cr_tree2_build(s->context, &s->b->boxes, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS;
+	s->tree = &tree;
+	for (int32_t i = 0; done && i < s->a->count; i++)
+		done = search_triangle(s, i);
+	cr_tree2_free(s->context, &tree);
+	return done;
+}
+
 /// All pairs of a's and b's triangles. False when out of memory, or of numbers to count them.
 static bool find_pairs(
 	carom_context *context, const surface *a, const surface *b, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
 {
 	search s = { .context = context, .a = a, .b = b };
-	cr_tree2 tree = { 0 };
-	if (a->count == 0 || b->count == 0)
-		return true;
-	bool done = cr_tree2_build(context, &b->boxes, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS;
-	s.tree = &tree;
-	for (int32_t i = 0; done && i < a->count; i++)
-		done = search_triangle(&s, i);
-	done = done && s.found.count <= INT32_MAX && write_pairs(&s, capacity, pairs);
+	const bool done = search_pairs(&s) && s.found.count <= INT32_MAX && write_pairs(&s, capacity, pairs);
 	*count = done ? (int32_t)s.found.count : 0;
 	cr_array_free(context, &s.found);
-	cr_tree2_free(context, &tree);
 	return done;
 }
 
 bool cr_find_self_pairs(const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
 {
 	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	const cr_placed_surface placed = place_mesh(mesh, &identity, v3d_make(0, 0, 0));
 	surface s;
 	*count = 0;
-	const bool done = open_surface(mesh->context, mesh, &identity, v3d_make(0, 0, 0), &s) &&
-		find_pairs(mesh->context, &s, &s, capacity, pairs, count);
+	const bool done = open_surface(mesh->context, &placed, &s) && find_pairs(mesh->context, &s, &s, capacity, pairs, count);
 	close_surface(mesh->context, &s);
+	return done;
+}
+
+bool cr_find_surface_pairs(
+	carom_context *context, const cr_placed_surface *a, const cr_placed_surface *b, cr_triangle_pairs *pairs)
+{
+	surface first, second = { 0 };
+	search s = { .context = context, .a = &first, .b = b ? &second : &first, .found = *pairs };
+	s.found.count = 0;
+	bool done = open_surface(context, a, &first);
+	if (done && b) {
+		done = open_surface(context, b, &second);
+		if (done) {
+			keep_near(&second, &first);
+			keep_near(&first, &second);
+		}
+	}
+	done = done && search_pairs(&s) && sort_pairs(&s);
+	close_surface(context, &first);
+	close_surface(context, &second);
+	*pairs = s.found;
 	return done;
 }
 
@@ -296,9 +348,10 @@ static bool find_exact_pairs(const carom_mesh *mesh_a, const carom_mesh *mesh_b,
 {
 	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	carom_context *context = mesh_a->context;
+	const cr_placed_surface placed_a = place_mesh(mesh_a, &identity, v3d_make(0, 0, 0)),
+							placed_b = place_mesh(mesh_b, rotation, position);
 	surface a, b = { 0 };
-	bool done = open_surface(context, mesh_a, &identity, v3d_make(0, 0, 0), &a) &&
-		open_surface(context, mesh_b, rotation, position, &b);
+	bool done = open_surface(context, &placed_a, &a) && open_surface(context, &placed_b, &b);
 	if (done) {
 		keep_near(&b, &a);
 		keep_near(&a, &b);

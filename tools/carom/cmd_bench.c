@@ -45,6 +45,8 @@ static const bench_entry ENTRIES[] = {
 		"Li and Yamaguchi, Table 4, Figures 10 to 13", bench_deforming_table_4, BENCH_HERE },
 	{ "deforming-depth", "depth of contacts by prediction and by time step", "Li and Yamaguchi, Figures 9 and 14",
 		bench_deforming_depth, BENCH_HERE },
+	{ "velocity-rays", "self-collision of cloth by rays along velocities, beside the sweep",
+		"Li and Yamaguchi, Algorithm 1, Figures 15 and 16", bench_velocity_rays, BENCH_HERE },
 	{ "adaptive", "thresholds: fixed and chosen", "future work of Lehericey 2013", bench_adaptive, BENCH_HERE },
 	{ "spheres-table-1", "millions of spheres in free fall: what a step goes to", "Mochi, Table 1, Figure 4",
 		bench_spheres_table_1, BENCH_EITHER },

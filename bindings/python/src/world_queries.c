@@ -353,6 +353,71 @@ static PyObject *cast_parts_all(PyObject *self, PyObject *const *args, Py_ssize_
 	return made;
 }
 
+// ---- Surfaces that deform ----
+
+typedef struct crossings_query {
+	open_query o;
+	carom_body_id id;
+} crossings_query;
+
+static carom_result ask_crossings(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	const crossings_query *c = (const crossings_query *)o;
+	return carom_world_find_crossings(o->q.world->world, c->id, o->q.filter.given, capacity, answers, count);
+}
+
+static PyObject *find_crossings(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "filter", NULL };
+	PyObject *values[2];
+	crossings_query c = { .o = { .ask = ask_crossings, .layout = CP_crossing } };
+	if (!cp_arguments("find_crossings", args, count, keywords, names, 0, values) ||
+		(cp_is_given(values[0]) && !cp_get_id(values[0], &c.id)) || !begin_query(self, values[1], &c.o.q))
+		return NULL;
+	return all_answers(&c.o);
+}
+
+typedef struct velocity_query {
+	open_query o;
+	carom_body_id id;
+	carom_velocity_rays rays;
+	cp_input input;
+	carom_strided ways;
+} velocity_query;
+
+static carom_result ask_velocity(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	const velocity_query *v = (const velocity_query *)o;
+	return carom_world_cast_velocity_rays(
+		o->q.world->world, v->id, v->input.name ? &v->ways : NULL, &v->rays, o->q.filter.given, capacity, answers, count);
+}
+
+/// Read the ways of the body's vertices, for a query that has begun. A wrong body is left to the
+/// call.
+static bool open_ways(velocity_query *v, PyObject *value)
+{
+	carom_vertex_view view;
+	return !cp_is_given(value) || carom_world_get_vertices(v->o.q.world->world, v->id, &view) != CAROM_SUCCESS ||
+		(cp_open_input(&v->input, value, "ways", 3) && cp_has_rows(&v->input, view.count) && cp_as_strided(&v->input, &v->ways));
+}
+
+static PyObject *cast_velocity_rays(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "ways", "max_distance", "relative", "every", "filter", NULL };
+	PyObject *values[6];
+	int64_t every = 1;
+	velocity_query v = { .o = { .ask = ask_velocity, .layout = CP_velocity_hit } };
+	if (!cp_arguments("cast_velocity_rays", args, count, keywords, names, 1, values) || !cp_get_id(values[0], &v.id) ||
+		(values[2] && !cp_get_double(values[2], "max_distance", &v.rays.max_distance)) ||
+		(values[3] && !cp_get_bool(values[3], "relative", &v.rays.relative)) ||
+		(values[4] && !cp_get_int(values[4], "every", 1, INT32_MAX, &every)) || !begin_query(self, values[5], &v.o.q))
+		return NULL;
+	v.rays.every = (int32_t)every;
+	PyObject *made = open_ways(&v, values[1]) ? all_answers(&v.o) : end_with(&v.o.q, CAROM_SUCCESS, NULL);
+	cp_close_input(&v.input);
+	return made;
+}
+
 PyMethodDef cp_world_queries[] = {
 	{ "cast_ray", CP_NAMED(cast_ray),
 		CP_DOC("cast_ray($self, /, origin, direction, t_min=0.0, t_max=inf, filter=None)", carom_world_cast_ray) },
@@ -380,5 +445,10 @@ PyMethodDef cp_world_queries[] = {
 		CP_DOC("cast_parts($self, /, parts, motion, tolerance=0.001, filter=None)", carom_world_cast_parts) },
 	{ "cast_parts_all", CP_NAMED(cast_parts_all),
 		CP_DOC("cast_parts_all($self, /, parts, motion, tolerance=0.001, filter=None)", carom_world_cast_parts_all) },
+	{ "find_crossings", CP_NAMED(find_crossings),
+		CP_DOC("find_crossings($self, /, id=None, filter=None)", carom_world_find_crossings) },
+	{ "cast_velocity_rays", CP_NAMED(cast_velocity_rays),
+		CP_DOC("cast_velocity_rays($self, /, id, ways=None, max_distance=0.0, relative=False, every=1, filter=None)",
+			carom_world_cast_velocity_rays) },
 	{ NULL, NULL, 0, NULL },
 };

@@ -155,6 +155,29 @@ class Bodies(unittest.TestCase):
         self.assertAlmostEqual(enclosed.rest_volume, 1 / 6)
         self.assertTrue(enclosed.inside_out)
 
+    def test_crossings_and_velocity_rays(self):
+        world = carom.World()
+        sheet = carom.Mesh([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [(0, 1, 2), (0, 2, 3)])
+        low = world.add_body(shape=sheet, kind="cloth")
+        high = world.add_body(shape=sheet, kind="cloth", pose=(0.25, 0.1, 0.5, 0, 0, 0, 1))
+        self.assertEqual(len(world.find_crossings()), 0)
+        ways = [(0, 0, 0.6)] * 4
+        hits = world.cast_velocity_rays(low, ways)
+        self.assertEqual([(hit.vertex, hit.body, hit.behind) for hit in hits], [(2, high, False)])
+        self.assertAlmostEqual(hits[0].distance, 0.5)
+        self.assertEqual(len(world.cast_velocity_rays(low, ways, max_distance=0.4)), 0)
+        self.assertEqual(len(world.cast_velocity_rays(low, ways, every=4)), 0)
+        self.assertEqual(len(world.cast_velocity_rays(low, ways, filter=carom.QueryFilter(ignore=high))), 0)
+        self.assertEqual(len(world.cast_velocity_rays(low)), 0)  # nothing moves in the coming step
+        world.set_vertices(low, [(-1, -1, 0), (1, -1, 0), (1, 1, 1), (-1, 1, 0)])
+        crossings = world.find_crossings(low)
+        self.assertEqual({(c.body_a, c.body_b) for c in crossings}, {(low, high)})
+        self.assertEqual(len(world.find_crossings()), len(crossings))
+        with self.assertRaisesRegex(carom.InvalidArgument, "rays.max_distance is -1"):
+            world.cast_velocity_rays(low, ways, max_distance=-1)
+        with self.assertRaisesRegex(ValueError, "ways"):
+            world.cast_velocity_rays(low, ways[:3])
+
     def test_cloth_and_granular_bodies(self):
         world, ground, ball = ball_on_ground()
         sheet = carom.Mesh([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [(0, 1, 2), (0, 2, 3)])

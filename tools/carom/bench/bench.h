@@ -70,6 +70,7 @@ int bench_deforming_table_1(bench *b, bench_report *report);
 int bench_deforming_table_2(bench *b, bench_report *report);
 int bench_deforming_table_4(bench *b, bench_report *report);
 int bench_deforming_depth(bench *b, bench_report *report);
+int bench_velocity_rays(bench *b, bench_report *report);
 int bench_adaptive(bench *b, bench_report *report);
 
 /// Detection as the papers have it, over the library's defaults: no triangle tests for
