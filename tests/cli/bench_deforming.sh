@@ -24,3 +24,11 @@ awk -F, 'NR == 2 { a = $2 } NR == 8 { b = $2 } END { exit !(b > 1.5 * a) }' all/
 # What no clock decides is the same for any number of threads and instruction set.
 expect 0 out . bench deforming-table-4 --quick --scenes "$scenes" --out again --threads 2 --simd scalar
 for figure in figure-10 figure-11 figure-12 figure-13; do cmp "all/$figure-deforming.csv" "again/$figure-deforming.csv" || fail "$figure depends on threads"; done
+
+# Velocity rays: each motion has a row, no share is above 100 %, and nothing crosses where the sweep answers.
+expect 0 out '== velocity-rays: ' bench velocity-rays --quick --scenes "$scenes" --out rays
+same "rows of velocity-rays.csv" "$(wc -l < rays/velocity-rays.csv)" 3
+awk -F, 'NR > 1 && $7 != "-" && $7 > 100 { exit 1 }' rays/velocity-rays.csv || fail "more is found than there is"
+awk -F, 'NR == 2 { exit !($4 > 50 && $7 > 10) }' rays/velocity-rays.csv || fail "rays find nothing in cloth_capsule"
+same "rows of velocity-rays-capsule.csv" "$(wc -l < rays/velocity-rays-capsule.csv)" 7
+grep -q '^sweep (carom run cloth_capsule),60,0,0,' rays/velocity-rays-capsule.csv || fail "the sweep lets cloth cross"
