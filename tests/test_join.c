@@ -54,7 +54,7 @@ static int64_t check(carom_context *context, const cr_raw_contact *data, int64_t
 	cr_raw_contacts list = { .data = quick, .count = count, .capacity = MOST };
 	cr_raw_contacts all = { .data = sorted, .count = count, .capacity = MOST };
 	cr_sort_contacts(&all);
-	cr_join_contacts(&worker, &list, distance);
+	cr_join_contacts(&worker, &list, distance, false);
 	CHECK(!worker.failed);
 	const int64_t left = join_dully(sorted, count, distance, dull);
 	CHECK_INT(list.count, left);
@@ -132,12 +132,66 @@ TEST(join, the_deepest_stays_with_the_name_of_the_first)
 	add(data, &count, (v3d){ 1, 2, 3 }, (v3d){ 0, 0, 1 }, 0.015, 5);
 	add(data, &count, (v3d){ 1, 2, 3 }, (v3d){ 0, 1, 0 }, 0.03, 1); // pushes another way
 	cr_raw_contacts list = { .data = data, .count = count, .capacity = count };
-	cr_join_contacts(&worker, &list, 1e-6);
+	cr_join_contacts(&worker, &list, 1e-6, false);
 	CHECK_INT(list.count, 2);
 	CHECK_INT(data[0].feature_b, 1);
 	CHECK_INT(data[1].feature_b, 5);
 	CHECK(data[1].depth == 0.02f && data[1].point[2] == 3 + 1e-8);
 	cr_arena_free(&worker.arena);
+	carom_destroy_context(context);
+}
+
+/// A becomes B: the contact moves to the other surface.
+static cr_raw_contact exchanged(const cr_raw_contact *c)
+{
+	cr_raw_contact other = *c;
+	for (int k = 0; k < 3; k++) {
+		other.point[k] += (double)c->depth * (double)c->normal[k];
+		other.normal[k] = -c->normal[k];
+	}
+	other.feature_a = c->feature_b;
+	other.feature_b = c->feature_a;
+	return other;
+}
+
+/// By the places on one body, and the first by its features, whichever of the two is A.
+TEST(join, contacts_that_are_one_do_not_depend_on_which_body_is_a)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 17;
+	int joined = 0;
+	for (int round = 0; round < 200; round++) {
+		cr_worker worker = { .contacts = { 0 } };
+		cr_raw_contact first[60], second[60];
+		int64_t count = 0;
+		cr_arena_init(&worker.arena, context);
+		const int64_t most = round % 2 ? 60 : 12;
+		while (count < most) {
+			const v3d at = around(&seed, 0.5);
+			const double depth = test_random_double(&seed, 0, 0.1);
+			const v3d normal = count % 3 ? (v3d){ 0, 0, 1 } : (v3d){ 0, 0.6, 0.8 };
+			add(first, &count, at, normal, (float)depth, (int32_t)(count * 7 % 13));
+			first[count - 1].feature_a = (int32_t)(count * 5 % 11);
+		}
+		for (int64_t i = 0; i < count; i++)
+			second[i] = exchanged(&first[i]);
+		cr_raw_contacts lists[2] = { { .data = first, .count = count, .capacity = count },
+			{ .data = second, .count = count, .capacity = count } };
+		cr_join_contacts(&worker, &lists[0], 0.3, false);
+		cr_join_contacts(&worker, &lists[1], 0.3, true);
+		CHECK_INT(lists[0].count, lists[1].count);
+		joined += lists[0].count < count;
+		for (int64_t i = 0; i < lists[0].count; i++) {
+			int64_t k = 0;
+			while (k < lists[1].count &&
+				(second[k].feature_a != first[i].feature_b || second[k].feature_b != first[i].feature_a ||
+					second[k].depth != first[i].depth))
+				k++;
+			CHECK(k < lists[1].count);
+		}
+		cr_arena_free(&worker.arena);
+	}
+	CHECK(joined > 100);
 	carom_destroy_context(context);
 }
 

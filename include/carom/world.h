@@ -14,7 +14,7 @@
 /// pair. It decides which body of a pair is A: the one with the lower index. Where A and B change
 /// places:
 /// - a pair has as many contacts before they are reduced, with equal depths and opposite normals,
-///   up to rounding;
+///   up to rounding; of equal ways out another may be told, of 8 contacts of volumes others;
 /// - points of volumes, and of two edges that cross, may lie on the other surface;
 /// - patches (CAROM_NORMAL_PATCH) may choose another plane or other points.
 ///

@@ -105,10 +105,11 @@ void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_ra
 carom_result cr_stage_reduce(cr_pipeline *pipeline);
 /// Sort contacts by kind and features (reduce.c).
 void cr_sort_contacts(cr_raw_contacts *contacts);
-/// Sort the contacts of one pair by kind and features. Of those that are within distance of each
-/// other and push alike one is left: the deepest, with the features of the first. Sets
-/// worker->failed when out of memory. (join.c)
-void cr_join_contacts(cr_worker *worker, cr_raw_contacts *contacts, double distance);
+/// Sort the contacts of one pair of volumes by features. Of those that are within distance of each
+/// other and push alike one is left: the deepest, with the features of the first. on_b: by their
+/// places on B, and the first by B's features; else by those of A. Sets worker->failed when out of
+/// memory. (join.c)
+void cr_join_contacts(cr_worker *worker, cr_raw_contacts *contacts, double distance, bool on_b);
 /// Square of the distance between the ends of the normals of two contacts (reduce.c).
 double cr_normals_apart(const cr_raw_contact *a, const cr_raw_contact *b);
 /// Do two contacts push a body the same way, to about a thousandth of a radian? (reduce.c)

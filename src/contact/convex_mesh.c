@@ -768,7 +768,7 @@ void cr_join_convex_mesh(cr_worker *worker, const cr_body *a, const cr_body *b)
 	const double size = cr_convex_size(&convex) + convex.rounding;
 	// Beside a large body vertices of a small solid would be one.
 	const double smaller = cr_deforming_of(mesh) ? fmin(size, 0.5 * (double)mesh->shape.collider->diagonal) : size;
-	cr_join_contacts(worker, &worker->contacts, SAME_PLACE * smaller);
+	cr_join_contacts(worker, &worker->contacts, SAME_PLACE * smaller, is_a);
 }
 
 void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)

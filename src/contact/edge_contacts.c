@@ -210,8 +210,9 @@ static bool add_edge_edge(cr_completion *c, piece *p)
 			return c->collider[p->side]->closed && is_internal(c, at_edge);
 		clamp_to_faces(c, at_edge, &at_g, &axis);
 	}
-	// Where each edge lies under the other both see the same crossing: A reports it.
-	if (p->side == 0 || !edge_of_a_lies_under(c, p->enter->other, p->leave->other, p->edge))
+	// Where each edge lies under the other both see the same crossing: A reports it, if its edges
+	// are looked at, which takes an inside of B.
+	if (p->side == 0 || !c->collider[1]->closed || !edge_of_a_lies_under(c, p->enter->other, p->leave->other, p->edge))
 		cr_add_crossing_contact(
 			c, p->side, p->middle, axis.direction, axis.depth, p->edge, g / 3, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
 	return true;

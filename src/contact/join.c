@@ -5,7 +5,9 @@
 /// first of their features, and has place, normal and depth of the deepest.
 ///
 /// Contacts are taken in the order of their features. Each joins the first one before it that is
-/// near, has not joined one itself, and pushes alike. Few contacts are compared with all that are
+/// near, has not joined one itself, and pushes alike. So which are one depends on places and order;
+/// it must not depend on which body is A. Where the caller says so, the features of B come first in
+/// that order, and the places are those on B. Few contacts are compared with all that are
 /// left so far; of many, with those that are as far along a direction that few surfaces are across.
 /// Cost: a sort, and for each contact those beside it.
 
@@ -19,6 +21,7 @@ typedef struct joining {
 	const cr_raw_contact *data; // sorted
 	int32_t count;
 	double distance;
+	bool on_b;     // places are those on B's surface
 	int32_t *into; // [count] the first one that each joins, or itself
 	// of many: in order along the direction
 	cr_key *keys;  // [count]
@@ -26,11 +29,17 @@ typedef struct joining {
 	double *along; // [count] of each contact
 } joining;
 
+/// A coordinate of the place of a contact.
+static double place_of(const joining *j, const cr_raw_contact *c, int k)
+{
+	return j->on_b ? c->point[k] + (double)c->depth * (double)c->normal[k] : c->point[k];
+}
+
 static bool are_one(const joining *j, int32_t a, int32_t b)
 {
 	double sum = 0;
 	for (int k = 0; k < 3; k++) {
-		const double d = j->data[a].point[k] - j->data[b].point[k];
+		const double d = place_of(j, &j->data[a], k) - place_of(j, &j->data[b], k);
 		sum += d * d;
 	}
 	return sum <= j->distance * j->distance && cr_push_alike(&j->data[a], &j->data[b]);
@@ -45,7 +54,10 @@ static int32_t first_of_few(const joining *j, int32_t number)
 	return number;
 }
 
-static double place_along(const cr_raw_contact *c) { return 0.53 * c->point[0] + 0.62 * c->point[1] + 0.58 * c->point[2]; }
+static double place_along(const joining *j, const cr_raw_contact *c)
+{
+	return 0.53 * place_of(j, c, 0) + 0.62 * place_of(j, c, 1) + 0.58 * place_of(j, c, 2);
+}
 
 /// Make keys, rank and along. false: out of memory.
 static bool sort_along(joining *j, cr_arena *arena)
@@ -57,7 +69,7 @@ static bool sort_along(joining *j, cr_arena *arena)
 	if (!j->keys || !j->rank || !j->along)
 		return false;
 	for (int32_t i = 0; i < j->count; i++) {
-		j->along[i] = place_along(&j->data[i]);
+		j->along[i] = place_along(j, &j->data[i]);
 		j->keys[i] = (cr_key){ cr_key_of_double(j->along[i]), (uint32_t)i };
 	}
 	cr_radix_sort(j->keys, j->keys + count, j->count, 64);
@@ -105,10 +117,21 @@ static int64_t take_deepest(const joining *j, cr_raw_contact *data, int32_t *dee
 	return kept;
 }
 
-static void join(cr_worker *worker, cr_raw_contacts *contacts, double distance)
+/// Exchange the features of A and B.
+static void exchange_features(cr_raw_contacts *contacts)
+{
+	for (int64_t i = 0; i < contacts->count; i++) {
+		cr_raw_contact *c = &contacts->data[i];
+		const int32_t feature = c->feature_a;
+		c->feature_a = c->feature_b;
+		c->feature_b = feature;
+	}
+}
+
+static void join(cr_worker *worker, cr_raw_contacts *contacts, double distance, bool on_b)
 {
 	cr_arena *arena = &worker->arena;
-	joining j = { .data = contacts->data, .count = (int32_t)contacts->count, .distance = distance };
+	joining j = { .data = contacts->data, .count = (int32_t)contacts->count, .distance = distance, .on_b = on_b };
 	j.into = cr_arena_alloc(arena, 2 * (size_t)j.count * sizeof *j.into);
 	if (!j.into || (j.count > FEW_CONTACTS && !sort_along(&j, arena))) {
 		worker->failed = true;
@@ -123,12 +146,18 @@ static void join(cr_worker *worker, cr_raw_contacts *contacts, double distance)
 		contacts->count = take_deepest(&j, contacts->data, j.into + j.count);
 }
 
-void cr_join_contacts(cr_worker *worker, cr_raw_contacts *contacts, double distance)
+void cr_join_contacts(cr_worker *worker, cr_raw_contacts *contacts, double distance, bool on_b)
 {
+	if (on_b)
+		exchange_features(contacts);
 	cr_sort_contacts(contacts);
-	if (contacts->count < 2)
-		return;
-	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
-	join(worker, contacts, distance);
-	cr_arena_rewind(&worker->arena, &mark);
+	if (contacts->count >= 2) {
+		const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
+		join(worker, contacts, distance, on_b);
+		cr_arena_rewind(&worker->arena, &mark);
+	}
+	if (on_b) {
+		exchange_features(contacts);
+		cr_sort_contacts(contacts);
+	}
 }
