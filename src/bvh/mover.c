@@ -381,6 +381,14 @@ double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_
 	return t > 0 ? t : (double)-INFINITY;
 }
 
+double cr_start_of(const cr_descent *d, const cr_part_pair *pair)
+{
+	if (!(pair->key > 0))
+		return 0;
+	const cr_mover_box a = cr_part_box(d, 0, pair->part[0]), b = cr_part_box(d, 1, pair->part[1]);
+	return greater(cr_bound_time(d, &a, &b, 0), 0);
+}
+
 double cr_lost_gap(const cr_descent *d)
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
@@ -406,7 +414,7 @@ static void meet_on_the_way(cr_descent *d, const cr_part_pair *pair)
 	const cr_mover *a = d->mover[0], *b = d->mover[1];
 	const cr_convex ca = cr_part_convex(a, pair->part[0]), cb = cr_part_convex(b, pair->part[1]);
 	cr_impact impact;
-	find_between(a, &ca, b, &cb, d->tolerance, fmax(pair->key, 0), d->limit, &impact);
+	find_between(a, &ca, b, &cb, d->tolerance, cr_start_of(d, pair), d->limit, &impact);
 	d->steps += impact.steps;
 	if (impact.state == CR_IMPACT_NONE)
 		return;
@@ -490,9 +498,11 @@ static void meet_at_rest(cr_descent *d, const cr_part_pair *pair)
 	cr_separation s;
 	cr_measure_parts(a, &ca, b, &cb, d->time, &s);
 	d->steps++;
-	if (!(s.gap < d->limit))
+	double *nearest = d->user;
+	if (!(s.gap <= *nearest) || (s.gap == *nearest && !cr_comes_first(d, pair, d->best->triangle)))
 		return;
-	d->limit = s.gap;
+	*nearest = s.gap;
+	d->limit = cr_just_above(s.gap);
 	d->best->impact.separation = s;
 	d->best->triangle[0] = cr_part_triangle(a, pair->part[0]);
 	d->best->triangle[1] = cr_part_triangle(b, pair->part[1]);
@@ -501,9 +511,11 @@ static void meet_at_rest(cr_descent *d, const cr_part_pair *pair)
 bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
 {
 	cr_descent d;
+	double nearest = INFINITY;
 	if (!cr_prepare_descent(&d, scratch, a, b, impact))
 		return false;
 	cr_set_descent_time(&d, impact->impact.separation_time);
+	d.user = &nearest;
 	d.limit = INFINITY;
 	d.bound = cr_bound_gap;
 	d.by_gap = true;

@@ -4,6 +4,7 @@
 
 #include "bvh/mover.h"
 #include "bvh/tree_part.h"
+#include <math.h>
 
 /// A separation costs as much as so many looks at two boxes.
 enum { CR_LOOKS_OF_SEPARATION = 16 };
@@ -51,6 +52,19 @@ static inline int32_t cr_part_triangle(const cr_mover *m, uint32_t part)
 	return m->collider ? cr_triangle_of_part(part) : -1;
 }
 
+/// Do two parts come before those of two triangles, by their numbers?
+static inline bool cr_comes_first(const cr_descent *d, const cr_part_pair *pair, const int32_t triangle[2])
+{
+	const int32_t own[2] = { cr_part_triangle(d->mover[0], pair->part[0]), cr_part_triangle(d->mover[1], pair->part[1]) };
+	return own[0] != triangle[0] ? own[0] < triangle[0] : own[1] < triangle[1];
+}
+
+/// The limit of a walk that does not leave out what has this key.
+static inline double cr_just_above(double key) { return nextafter(key, INFINITY); }
+
+/// Returns a time before which two parts that are not to be opened stay apart, by their own boxes:
+/// the key of a walk may depend on those that hold them. 0: they may touch at the beginning.
+double cr_start_of(const cr_descent *d, const cr_part_pair *pair);
 /// Returns the convex body of a part that is not to be opened. Of a plane: one that nobody looks
 /// at.
 cr_convex cr_part_convex(const cr_mover *m, uint32_t part);

@@ -38,6 +38,13 @@
 /// and any pair has an impact: so the first impact ends the search. Most often one look at the two
 /// parts that press tells it (presses_in).
 ///
+/// What is told must not depend on the trees, which lead to the pairs of parts in an order of their
+/// own. So of equals the pair with the lower triangles counts (cr_comes_first); of all pairs that
+/// have an impact, the one whose impact is earliest; and the guards are made of the directions of
+/// those pairs that have the lowest triangles. For that directions are sorted into cells, each with
+/// the lowest pair and the least gap of its pairs. Where there are more than MOST_CELLS, those of
+/// the lowest pairs are kept, and a second walk finds the levels.
+///
 /// Where parts of one body lie flush, the caller may know a direction along which another part of
 /// it carries the other body (cr_open_ways). It counts as a guard, with the level that the caller
 /// says. The two may be apart at the beginning.
@@ -59,6 +66,8 @@ enum {
 	DEEPER = 4,       // of the depth to which a body may sink in, if that is more
 	BOX_STEPS = 4,
 	MOST_WAYS = 3 + CR_MOST_OPEN_WAYS, // out of a pair of parts
+	MOST_CELLS = 48,
+	CELLS = 64, // of a unit length
 };
 
 static const double ALIKE = 0.999; // cosine: touching pairs share a guard
@@ -72,6 +81,14 @@ static const double PRESSED = 0.25;
 static const double WAY_ROUNDING = 1e-9;  // of the way: more than the roundings of places on it
 static const double LEAST_STEP = 0x1p-12; // of the motion: a guard that holds no longer ends
 
+/// A cell of directions: that of its first pair, and the least gap.
+typedef struct way_cell {
+	int32_t cell[3];
+	int32_t triangle[2];
+	v3d normal;
+	double gap;
+} way_cell;
+
 typedef struct touching {
 	double slack;
 	bool held;   // see cr_mover
@@ -82,9 +99,12 @@ typedef struct touching {
 	bool deep;
 	bool of_b; // frame of the guards: of the body that turns less, or of the plane
 	cr_guard guard[MOST_GUARDS];
-	v3d normal[MOST_GUARDS];  // of the guards, world at time 0
-	v3d middle[2];            // of the bodies at time 0
-	const cr_open_ways *open; // NULL: none
+	v3d normal[MOST_GUARDS];    // of the guards, world at time 0
+	v3d middle[2];              // of the bodies at time 0
+	const cr_open_ways *open;   // NULL: none
+	way_cell cells[MOST_CELLS]; // until the guards are made of them; sorted by their first pairs
+	int cell_count;
+	bool more_cells; // some were left out
 	// least rate of the gap of two parts that touch: their separation and triangles
 	double approach;
 	cr_separation first;
@@ -93,7 +113,8 @@ typedef struct touching {
 	double way_gap;
 	double nearest; // of the gaps of two parts that touch
 	int32_t triangle[2];
-	bool any; // any impact ends the search: the beginning is told
+	double ended; // an impact's own time, not the one that is told
+	bool any;     // any impact ends the search: the beginning is told
 	cr_motion_places places[2];
 	double reach[2]; // of a convex body's core
 	m3d b_to_a;      // axes of B to those of A at time 0
@@ -294,19 +315,57 @@ static int nearest_of(const touching *t, v3d normal, double *cosine)
 	return nearest;
 }
 
-static void add_guard(const cr_descent *d, v3d normal, double distance)
+static double level_of(const cr_descent *d, double gap) { return gap < 0.5 * d->tolerance ? gap : 0.5 * d->tolerance; }
+
+static void add_guard(const cr_descent *d, v3d normal, double gap)
 {
 	touching *t = d->user;
-	const double most = 0.5 * d->tolerance, gap = distance < most ? distance : most;
 	double cosine;
 	int at = nearest_of(t, normal, &cosine);
 	if (cosine < ALIKE && t->count < MOST_GUARDS) {
 		at = t->count++;
 		t->normal[at] = normal;
 		t->guard[at] = guard_along(d, normal, 0);
-		t->guard[at].level = gap;
+		t->guard[at].level = level_of(d, gap);
 	}
-	t->guard[at].level = t->guard[at].level < gap ? t->guard[at].level : gap;
+	t->guard[at].level = fmin(t->guard[at].level, level_of(d, gap));
+}
+
+static bool is_lower(const int32_t a[2], const int32_t b[2]) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; }
+
+static bool is_same_cell(const way_cell *a, const way_cell *b)
+{
+	return a->cell[0] == b->cell[0] && a->cell[1] == b->cell[1] && a->cell[2] == b->cell[2];
+}
+
+/// Notes the way out of two parts that touch in the cell of its direction.
+static void note_way(const cr_descent *d, const cr_part_pair *parts, v3d normal, double gap)
+{
+	touching *t = d->user;
+	way_cell own = { .normal = normal, .gap = gap };
+	for (int i = 0; i < 2; i++)
+		own.triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
+	for (int k = 0; k < 3; k++)
+		own.cell[k] = (int32_t)floor(CELLS * v3d_get(normal, k) + 0.5);
+	int at = 0;
+	while (at < t->cell_count && !is_same_cell(&t->cells[at], &own))
+		at++;
+	if (at < t->cell_count) {
+		way_cell *there = &t->cells[at];
+		there->gap = own.gap = fmin(there->gap, own.gap);
+		if (!is_lower(own.triangle, there->triangle))
+			return;
+	} else if (t->cell_count < MOST_CELLS) {
+		t->cell_count++;
+	} else {
+		t->more_cells = true;
+		at = MOST_CELLS - 1;
+		if (!is_lower(own.triangle, t->cells[at].triangle))
+			return;
+	}
+	for (; at > 0 && is_lower(own.triangle, t->cells[at - 1].triangle); at--)
+		t->cells[at] = t->cells[at - 1];
+	t->cells[at] = own;
 }
 
 /// A way out for two parts that touch.
@@ -385,7 +444,9 @@ static void note_pressing(
 	const cr_descent *d, const cr_part_pair *parts, const part_pair *p, progress *at, const way_out *best, way_out least)
 {
 	touching *t = d->user;
-	if (!(least.rate < t->approach))
+	const bool equal = least.rate == t->approach && t->approach < 0;
+	if (!(least.rate < t->approach) &&
+		!(equal && (best->gap < t->way_gap || (best->gap == t->way_gap && cr_comes_first(d, parts, t->triangle)))))
 		return;
 	at->normal = t->held ? least.normal : best->normal;
 	at->guard = guard_along(d, at->normal, 0);
@@ -402,7 +463,7 @@ static void note_pressing(
 static void note_nearest(const cr_descent *d, const cr_part_pair *parts, const cr_separation *s)
 {
 	touching *t = d->user;
-	if (!(s->gap < t->nearest))
+	if (!(s->gap < t->nearest) && !(s->gap == t->nearest && cr_comes_first(d, parts, d->best->triangle)))
 		return;
 	t->nearest = s->gap;
 	d->best->impact.separation = *s;
@@ -457,7 +518,7 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	const bool deep = best.gap < -DEEP * d->tolerance && best.gap < -DEEPER * t->slack;
 	const bool by_front = t->held && deep && p.faces == 1;
 	const way_out least = by_front ? front_way(ways, count, best) : least_approached(t, ways, count, best);
-	add_guard(d, best.normal, best.gap);
+	note_way(d, parts, best.normal, best.gap);
 	note_pressing(d, parts, &p, &at, &best, least);
 	t->deep = t->deep || deep;
 	if (t->deep && !t->held)
@@ -498,6 +559,38 @@ static void meet_again(cr_descent *d, const cr_part_pair *parts)
 	const int count = list_ways(d, &p, &at.separation, ways);
 	const way_out best = best_way(&at.separation, ways, count);
 	note_pressing(d, parts, &p, &at, &best, least_guarded(d, &p, ways, count, best));
+}
+
+/// Looks again at two parts at time 0, when there were more directions than cells: the guard that
+/// is nearest to their way out takes its gap.
+static void lower_level(cr_descent *d, const cr_part_pair *parts)
+{
+	touching *t = d->user;
+	part_pair p;
+	progress at;
+	if (!touch_at_the_beginning(d, parts, &p, &at))
+		return;
+	way_out ways[MOST_WAYS];
+	const int count = list_ways(d, &p, &at.separation, ways);
+	const way_out best = best_way(&at.separation, ways, count);
+	double cosine;
+	cr_guard *guard = &t->guard[nearest_of(t, best.normal, &cosine)];
+	guard->level = fmin(guard->level, level_of(d, best.gap));
+}
+
+/// Makes the guards of the directions that were noted.
+static void make_guards(cr_descent *d)
+{
+	touching *t = d->user;
+	if (t->deep && !t->held)
+		return;
+	for (int i = 0; i < t->cell_count; i++)
+		add_guard(d, t->cells[i].normal, t->cells[i].gap);
+	if (!t->more_cells)
+		return;
+	d->meet = lower_level;
+	cr_descend(d);
+	d->top = 0;
 }
 
 /// Are some parts deeper than the two that approach each other fastest?
@@ -587,9 +680,10 @@ static bool find_guards(cr_descent *d)
 	d->by_gap = true;
 	cr_descend(d);
 	d->top = 0;
+	make_guards(d);
 	look_again(d);
 	d->by_gap = false;
-	return t->count > 0;
+	return t->count > 0 || t->deep;
 }
 
 /// The gap along a guard with a level that is not to be lost.
@@ -812,19 +906,20 @@ static cr_impact_state follow(cr_descent *d, const part_pair *p, progress *at)
 /// as the next triangle of a flat floor does, and lead aside.
 static void meet_obstacle(cr_descent *d, const cr_part_pair *parts)
 {
-	const touching *t = d->user;
+	touching *t = d->user;
 	cr_mover_impact *best = d->best;
 	part_pair p;
 	set_pair(d, parts, &p);
 	progress at = { .time = best->impact.time };
 	measure(d, &p, at.time, &at.separation);
-	if (!(at.separation.gap < d->limit))
+	if (!(at.separation.gap <= t->nearest) || (at.separation.gap == t->nearest && !cr_comes_first(d, parts, best->triangle)))
 		return;
 	const cr_separation seen = see_obstacle(d, &p, &at);
 	const cr_guard guard = guard_along(d, seen.normal, at.time);
 	if (!(cr_guard_rate(&p.body[0], &p.body[1], &guard, at.time) < -0.25 * t->slack))
 		return;
-	d->limit = at.separation.gap;
+	t->nearest = at.separation.gap;
+	d->limit = cr_just_above(t->nearest);
 	best->impact.separation = seen;
 	for (int i = 0; i < 2; i++)
 		best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
@@ -835,7 +930,9 @@ static void name_obstacle(cr_descent *d)
 {
 	d->top = 0;
 	cr_set_descent_time(d, d->best->impact.time);
-	d->limit = d->best->impact.separation.gap;
+	touching *t = d->user;
+	t->nearest = d->best->impact.separation.gap;
+	d->limit = cr_just_above(t->nearest);
 	d->bound = cr_bound_gap;
 	d->by_gap = true;
 	d->meet = meet_obstacle;
@@ -844,18 +941,23 @@ static void name_obstacle(cr_descent *d)
 
 static void meet_later(cr_descent *d, const cr_part_pair *parts)
 {
+	touching *t = d->user;
 	part_pair p;
 	set_pair(d, parts, &p);
-	progress at = { .time = parts->key > 0 ? (double)parts->key : 0 };
+	progress at = { .time = cr_start_of(d, parts) };
 	const cr_impact_state state = follow(d, &p, &at);
-	if (state == CR_IMPACT_NONE || !(at.shown_time < d->limit))
+	if (state == CR_IMPACT_NONE)
 		return;
+	// Several may end at one time: the nearest of them is told.
+	const double gap = d->best->impact.separation.gap;
+	const bool nearer = at.shown.gap < gap || (at.shown.gap == gap && cr_comes_first(d, parts, d->best->triangle));
+	if (!(at.time < t->ended || (at.time == t->ended && nearer)))
+		return;
+	t->ended = at.time;
 	d->best->impact = (cr_impact){ state, at.shown_time, at.shown, at.shown_time, 0 };
 	for (int i = 0; i < 2; i++)
 		d->best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
-	// nothing comes before the beginning
-	const touching *t = d->user;
-	d->limit = at.shown_time > 0 && !t->any ? at.shown_time : -(double)INFINITY;
+	d->limit = t->any ? -(double)INFINITY : cr_just_above(at.time);
 }
 
 // ---- A motion that presses on what it touches ----
@@ -914,7 +1016,9 @@ bool cr_find_later_impact(cr_mover_scratch *scratch, const cr_mover *a, const cr
 	const cr_open_ways *ways, cr_mover_impact *impact)
 {
 	cr_descent d = { .tolerance = tolerance };
-	touching t = { .slack = cr_sinking_of(a, b, tolerance), .held = a->held || b->held, .nearest = INFINITY, .open = ways };
+	touching t = {
+		.slack = cr_sinking_of(a, b, tolerance), .held = a->held || b->held, .nearest = INFINITY, .ended = INFINITY, .open = ways
+	};
 	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, .triangle = { -1, -1 } };
 	d.user = &t;
 	if (!cr_prepare_descent(&d, scratch, a, b, impact) || (!find_guards(&d) && !t.held))
