@@ -50,6 +50,7 @@ struct scene_simulation {
 	int32_t *rows;
 	carom_pose *row_poses;
 	sim_dynamic_contact *contacts;
+	float *forces; // of the contacts, [3 * contact_room]
 	io_recorded_contact *recorded;
 	int32_t contact_room;
 	int64_t step;
@@ -540,6 +541,7 @@ void scene_destroy_simulation(scene_simulation *s)
 	free(s->rows);
 	free(s->row_poses);
 	free(s->contacts);
+	free(s->forces);
 	free(s->recorded);
 	free(s);
 }
@@ -557,7 +559,10 @@ static bool reserve_contacts(scene_simulation *s, int32_t count)
 	io_recorded_contact *recorded = realloc(s->recorded, room * sizeof *recorded);
 	if (recorded)
 		s->recorded = recorded;
-	if (!contacts || !recorded)
+	float *forces = realloc(s->forces, 3 * room * sizeof *forces);
+	if (forces)
+		s->forces = forces;
+	if (!contacts || !recorded || !forces)
 		return false;
 	s->contact_room = (int32_t)room;
 	return true;
@@ -733,10 +738,10 @@ static bool respond(scene_simulation *s, scene_step *step, int32_t substep, sim_
 	}
 	scene_place_keyed(s->scene, s->dynamics, end);
 	// As forces, since substeps may change: the world keeps them for the contacts that go on.
-	for (int32_t i = 0; i < count; i++) {
-		if (carom_world_set_impulse(s->world, i, s->contacts[i].force) != CAROM_SUCCESS)
-			return step_error(s, error);
-	}
+	for (int32_t i = 0; i < count; i++)
+		memcpy(&s->forces[3 * (int64_t)i], s->contacts[i].force, sizeof s->contacts[i].force);
+	if (carom_world_set_impulses(s->world, count, s->forces) != CAROM_SUCCESS)
+		return step_error(s, error);
 	for (int32_t k = 0; k < s->moving_count; k++)
 		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, s->moving[k]);
 	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS)

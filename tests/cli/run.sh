@@ -70,6 +70,16 @@ has_lines cut/stats.csv 3 || fail "steps of an interrupted run are lost"
 grep -q 'interrupted after' err || fail "no word of the interrupt: $(cat err)"
 for file in stats.csv summary.json recording.h5; do [ -s "cut/$file" ] || fail "an interrupted run left no $file"; done
 
+# An interrupt after the last step, while the picture is made: the run is whole.
+sed 's/"width": 320, "height": 200/"width": 4096, "height": 4096/' scene.json > large.json
+"$CAROM" run large.json --steps 3 --checkpoint 0 --out whole --threads 1 > out 2> err & run=$!
+wait_for "$run" [ -e whole/checkpoint.h5 ]
+kill -INT "$run" || true
+status=0
+wait "$run" || status=$?
+same "exit code of a run that was interrupted after its last step" "$status" 0
+grep -q 'interrupted' err && fail "a word of an interrupt that cut nothing: $(cat err)"
+
 # Mistakes.
 expect 1 err 'nowhere.json: cannot be opened' run nowhere.json
 expect 1 err 'has no mesh "rong"; it has: ring' run scene.json --mesh rong=knot.obj

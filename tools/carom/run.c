@@ -50,6 +50,10 @@ static void watch_interrupts(bool watch)
 	sigaction(SIGTERM, &action, NULL);
 }
 
+/// Has an interrupt kept the run from some of its steps? One that comes after the last step changes
+/// nothing.
+static bool ended_early(const run *r) { return interrupted && r->parts.steps < r->scene.steps; }
+
 // ---- Files ----
 
 /// The lock is one on the folder itself: no file is left over, and the system gives it up with the
@@ -228,7 +232,8 @@ static void show(run *r, bool always)
 static void close_view(run *r, int status)
 {
 	char how[120];
-	const char *end = interrupted ? "was interrupted" : (status == EXIT_DONE ? "has ended" : "failed; its terminal tells why");
+	const char *end =
+		ended_early(r) ? "was interrupted" : (status == EXIT_DONE ? "has ended" : "failed; its terminal tells why");
 	snprintf(
 		how, sizeof how, "The run %s, after %lld of %lld steps.", end, (long long)r->parts.steps, (long long)r->scene.steps);
 	run_close_view(r->view, how);
@@ -531,7 +536,7 @@ static int finish(run *r)
 	if (r->options->out && write_summary(r->options, summarise(r)) != EXIT_DONE)
 		return EXIT_FAILED;
 	const int status = r->options->json ? report_json(summarise(r)) : print(r);
-	if (interrupted)
+	if (ended_early(r))
 		return report_error(NULL, "interrupted after %lld of %lld steps; what is written covers these",
 			(long long)r->parts.steps, (long long)r->scene.steps);
 	return status;

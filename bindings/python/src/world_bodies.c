@@ -56,6 +56,19 @@ carom_part *cp_copy_parts(cp_state *state, PyObject *tuple, int32_t *count)
 	return parts;
 }
 
+/// Open the centres of the spheres of a body where they lie. Too many are refused before they are
+/// converted. False with an exception.
+static bool open_centres(cp_input *input, PyObject *value, carom_strided *centres)
+{
+	if (!cp_open_input(input, value, "centres", 3))
+		return false;
+	if (input->rows <= CAROM_MAX_SPHERES)
+		return cp_as_strided(input, centres);
+	PyErr_Format(PyExc_ValueError, "centres has %lld rows; the spheres of a body are %d at most", (long long)input->rows,
+		CAROM_MAX_SPHERES);
+	return false;
+}
+
 /// The arrays that a definition keeps as objects become its pointers. False with an exception.
 static bool bind(cp_state *state, carom_body_def *def, PyObject *keep, body_arrays *arrays)
 {
@@ -69,9 +82,9 @@ static bool bind(cp_state *state, carom_body_def *def, PyObject *keep, body_arra
 		def->parts = arrays->parts;
 	}
 	if (centres) {
-		if (!cp_open_input(&arrays->centres, centres, "centres", 3) || !cp_as_strided(&arrays->centres, &def->centres))
+		if (!open_centres(&arrays->centres, centres, &def->centres))
 			return false;
-		def->sphere_count = arrays->centres.rows > INT32_MAX ? -1 : (int32_t)arrays->centres.rows;
+		def->sphere_count = (int32_t)arrays->centres.rows;
 	}
 	return !radii ||
 		(cp_open_input(&arrays->radii, radii, "radii", 0) && cp_has_rows(&arrays->radii, arrays->centres.rows) &&
@@ -673,7 +686,7 @@ static PyObject *change_spheres(cp_world *world, PyObject *const values[4], bool
 	if (!cp_get_id(values[0], &id))
 		return NULL;
 	const bool sized = cp_is_given(values[2]);
-	if (cp_open_input(&inputs[0], values[1], "centres", 3) && cp_as_strided(&inputs[0], &strided[0]) &&
+	if (open_centres(&inputs[0], values[1], &strided[0]) &&
 		(!sized ||
 			(cp_open_input(&inputs[1], values[2], "radii", 0) && cp_has_rows(&inputs[1], inputs[0].rows) &&
 				cp_as_strided(&inputs[1], &strided[1]))) &&
@@ -681,7 +694,7 @@ static PyObject *change_spheres(cp_world *world, PyObject *const values[4], bool
 			(cp_open_input(&inputs[2], values[3], "ids", 0) && cp_has_rows(&inputs[2], inputs[0].rows) &&
 				(ids = cp_as_uint64(&inputs[2])) != NULL)) &&
 		may_replace_places(world)) {
-		const int32_t count = inputs[0].rows > INT32_MAX ? -1 : (int32_t)inputs[0].rows;
+		const int32_t count = (int32_t)inputs[0].rows;
 		const carom_strided *radii = sized ? &strided[1] : NULL;
 		world->places.generation++;
 		made = end(world,

@@ -1,6 +1,7 @@
 """Worlds: bodies of every kind, steps, results, callbacks, recordings, snapshots; and their misuse."""
 
 import gc
+import resource
 import threading
 import unittest
 import weakref
@@ -242,6 +243,19 @@ class Bodies(unittest.TestCase):
             world.set_spheres_by_id(grains, centres[:3], [0.5] * 3, [5, 1, 5])
         with self.assertRaisesRegex(ValueError, "ids has 2 rows"):
             world.set_spheres_by_id(grains, centres[:3], [0.5] * 3, [5, 1])
+
+    @needs_numpy
+    def test_too_many_spheres_are_refused_before_they_are_copied(self):
+        world = carom.World()
+        # One number, shown as 60 million rows of integers: a copy would take 1.4 GB.
+        many = numpy.broadcast_to(numpy.zeros(1, numpy.int8), (60_000_000, 3))
+        grains = world.add_body(kind="granular", centres=[(0, 0, 0)], radii=[1])
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for call in (lambda: world.add_body(kind="granular", centres=many, radii=[1]), lambda: world.set_spheres(grains, many),
+                     lambda: world.set_spheres_by_id(grains, many, [1], [1])):
+            with self.assertRaisesRegex(ValueError, "centres has 60000000 rows; the spheres of a body are 50000000 at most"):
+                call()
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 200_000)  # kB
 
     @needs_numpy
     def test_places_are_seen_through_a_view_and_keep_the_body(self):
