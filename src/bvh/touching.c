@@ -66,7 +66,7 @@ enum {
 	DEEPER = 4,       // of the depth to which a body may sink in, if that is more
 	BOX_STEPS = 4,
 	MOST_WAYS = 3 + CR_MOST_OPEN_WAYS, // out of a pair of parts
-	MOST_CELLS = 48,
+	MOST_CELLS = 16,
 	CELLS = 64, // of a unit length
 };
 
@@ -83,7 +83,7 @@ static const double LEAST_STEP = 0x1p-12; // of the motion: a guard that holds n
 
 /// A cell of directions: that of its first pair, and the least gap.
 typedef struct way_cell {
-	int32_t cell[3];
+	int8_t cell[3];
 	int32_t triangle[2];
 	v3d normal;
 	double gap;
@@ -346,7 +346,7 @@ static void note_way(const cr_descent *d, const cr_part_pair *parts, v3d normal,
 	for (int i = 0; i < 2; i++)
 		own.triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
 	for (int k = 0; k < 3; k++)
-		own.cell[k] = (int32_t)floor(CELLS * v3d_get(normal, k) + 0.5);
+		own.cell[k] = (int8_t)floor(CELLS * v3d_get(normal, k) + 0.5);
 	int at = 0;
 	while (at < t->cell_count && !is_same_cell(&t->cells[at], &own))
 		at++;
