@@ -176,16 +176,11 @@ static bool is_of(carom_mesh *const mesh[2], const carom_contact *c, const int32
 	}
 }
 
-/// Parts crossings into places, and counts these and those without a contact.
-static void count_places(
-	carom_mesh *const mesh[2], carom_contact_view contacts, int32_t (*crossing)[2], int32_t count, int *places, int *bare)
+/// Parts crossings into places, which the lowest of their crossings names.
+static void join_places(carom_mesh *const mesh[2], int32_t (*crossing)[2], int32_t count, int32_t *place)
 {
-	static int32_t place[MOST_CROSSING];
-	static bool served[MOST_CROSSING];
-	for (int32_t i = 0; i < count; i++) {
+	for (int32_t i = 0; i < count; i++)
 		place[i] = i;
-		served[i] = false;
-	}
 	for (bool changed = true; changed;) {
 		changed = false;
 		for (int32_t i = 0; i < count; i++) {
@@ -200,6 +195,17 @@ static void count_places(
 			}
 		}
 	}
+}
+
+/// Parts crossings into places, and counts these and those without a contact.
+static void count_places(
+	carom_mesh *const mesh[2], carom_contact_view contacts, int32_t (*crossing)[2], int32_t count, int *places, int *bare)
+{
+	static int32_t place[MOST_CROSSING];
+	static bool served[MOST_CROSSING];
+	join_places(mesh, crossing, count, place);
+	for (int32_t i = 0; i < count; i++)
+		served[i] = false;
 	for (int32_t i = 0; i < count; i++) {
 		for (int32_t k = 0; k < contacts.count; k++)
 			served[place[i]] = served[place[i]] || is_of(mesh, &contacts.data[k], crossing[i]);
@@ -210,12 +216,12 @@ static void count_places(
 	}
 }
 
-/// Two lumpy tori at random poses, a little into each other.
+/// Two lumpy tori at random poses, a little into each other. share negative: the default.
 static void try_tori(double share, int *places, int *bare)
 {
 	static int32_t crossing[MOST_CROSSING][2];
 	carom_world_def def = carom_default_world_def();
-	def.long_edge_share = share;
+	def.long_edge_share = share < 0 ? def.long_edge_share : share;
 	def.max_contacts_per_pair = 0;
 	carom_context *context = fixture_context(1);
 	carom_mesh *const mesh[2] = { fixture_torus_mesh(context, 11, 5, 0.4, 0.5), fixture_torus_mesh(context, 9, 6, 0.35, 0.3) };
@@ -241,11 +247,210 @@ static void try_tori(double share, int *places, int *bare)
 TEST(edges_beside, each_place_where_surfaces_cross_has_a_contact)
 {
 	int places, bare, bare_without;
-	try_tori(0, &places, &bare);
+	try_tori(-1, &places, &bare);
 	CHECK(places > 300);
 	CHECK_INT(bare, 0);
 	try_tori(2, &places, &bare_without);
 	CHECK(bare_without > 10);
+}
+
+// ---- Smooth bodies: a contact is near, and pushes the right way ----
+
+/// Two bodies of meshes, and what a step found.
+typedef struct met {
+	carom_mesh *mesh[2];
+	carom_pose at[2];
+	carom_contact_view contacts;
+	int places, bare; // sums over all steps
+} met;
+
+static v3d corner_of(const met *m, int side, int32_t triangle, int k)
+{
+	const float *v = carom_mesh_get_vertices(m->mesh[side]) + 3 * carom_mesh_get_triangles(m->mesh[side])[3 * triangle + k];
+	const carom_vec3 p = carom_transform_point(m->at[side], (carom_vec3){ v[0], v[1], v[2] });
+	return (v3d){ p.x, p.y, p.z };
+}
+
+static v3d normal_of(const met *m, int side, int32_t triangle)
+{
+	const v3d p = corner_of(m, side, triangle, 0);
+	return v3d_normalize(v3d_cross(v3d_sub(corner_of(m, side, triangle, 1), p), v3d_sub(corner_of(m, side, triangle, 2), p)));
+}
+
+/// Is a contact no farther from a corner of the crossing triangles than their longest edge?
+static bool is_near(const met *m, const carom_contact *c, const int32_t crossing[2])
+{
+	const v3d at = { c->point[0], c->point[1], c->point[2] };
+	double reach = 0, distance = INFINITY;
+	for (int i = 0; i < 6; i++) {
+		const v3d p = corner_of(m, i / 3, crossing[i / 3], i % 3);
+		reach = fmax(reach, v3d_length(v3d_sub(corner_of(m, i / 3, crossing[i / 3], (i + 1) % 3), p)));
+		distance = fmin(distance, v3d_length(v3d_sub(at, p)));
+	}
+	return distance <= reach;
+}
+
+/// A place is covered where a contact is near one of its crossings, and leads A out of B: within 60
+/// degrees of the mean of the normals of B's triangles and the opposites of those of A's. The dull
+/// way: crossings belong to one place that share a triangle, while the others are neighbours.
+static void judge_places(met *m)
+{
+	static int32_t crossing[MOST_CROSSING][2], place[MOST_CROSSING];
+	int32_t count;
+	REQUIRE(carom_mesh_intersections(m->mesh[0], &m->at[0], m->mesh[1], &m->at[1], MOST_CROSSING, crossing, &count) ==
+		CAROM_SUCCESS);
+	REQUIRE(count <= MOST_CROSSING);
+	join_places(m->mesh, crossing, count, place);
+	for (int32_t i = 0; i < count; i++) {
+		v3d way = { 0, 0, 0 };
+		bool covered = false;
+		if (place[i] != i)
+			continue;
+		for (int32_t k = i; k < count; k++) {
+			if (place[k] == i)
+				way = v3d_add(way, v3d_sub(normal_of(m, 1, crossing[k][1]), normal_of(m, 0, crossing[k][0])));
+		}
+		way = v3d_normalize(way);
+		for (int32_t k = i; k < count; k++) {
+			for (int32_t j = 0; place[k] == i && j < m->contacts.count && !covered; j++) {
+				const carom_contact *c = &m->contacts.data[j];
+				covered = c->depth >= 0 && is_near(m, c, crossing[k]) &&
+					v3d_dot(way, (v3d){ c->normal[0], c->normal[1], c->normal[2] }) >= 0.5;
+			}
+		}
+		m->places++;
+		m->bare += !covered;
+	}
+}
+
+/// Step a world of two bodies, and judge its contacts.
+static void meet(met *m, carom_context *context, double share, carom_body_kind upper, carom_body_kind lower)
+{
+	carom_world_def def = carom_default_world_def();
+	def.max_contacts_per_pair = 0;
+	def.long_edge_share = share < 0 ? def.long_edge_share : share;
+	carom_world *world = fixture_world(context, &def);
+	fixture_add(world, fixture_of_mesh(m->mesh[0]), m->at[0], upper);
+	fixture_add(world, fixture_of_mesh(m->mesh[1]), m->at[1], lower);
+	fixture_step(world);
+	m->contacts = carom_world_contacts(world);
+	judge_places(m);
+	carom_destroy_world(world);
+}
+
+static carom_pose turned_about_z(double x, double z, double angle)
+{
+	return (carom_pose){ { x, 0, z }, { 0, 0, sin(angle / 2), cos(angle / 2) } };
+}
+
+/// A ring lies across a ring, turned in 60 ways, at several depths.
+static met try_rings(double share, carom_body_kind upper, carom_body_kind lower)
+{
+	static const double depths[] = { 0.0005, 0.0015, 0.0045 };
+	carom_context *context = fixture_context(1);
+	met m = { .places = 0 };
+	m.mesh[0] = m.mesh[1] = fixture_torus_mesh(context, 24, 12, 0.15, 0);
+	for (int i = 0; i < 60; i++) {
+		m.at[0] = turned_about_z(0.5 + 0.017 * i, 0.3 - depths[i % 3], 0.71 * i);
+		m.at[1] = turned_about_z(0, 0, 0.37 * i);
+		meet(&m, context, share, upper, lower);
+	}
+	carom_release_mesh(m.mesh[0]);
+	carom_destroy_context(context);
+	return m;
+}
+
+TEST(edges_beside, rings_across_each_other_have_contacts_in_both_places)
+{
+	const met rigid = try_rings(-1, CAROM_DYNAMIC, CAROM_STATIC);
+	CHECK(rigid.places >= 120);
+	CHECK_INT(rigid.bare, 0);
+	const met without = try_rings(2, CAROM_DYNAMIC, CAROM_STATIC);
+	CHECK(without.bare > 5);
+}
+
+TEST(edges_beside, solids_that_deform_have_them_too)
+{
+	const met one = try_rings(-1, CAROM_DEFORMABLE, CAROM_STATIC), both = try_rings(-1, CAROM_DEFORMABLE, CAROM_DEFORMABLE);
+	CHECK(one.places >= 120 && both.places >= 120);
+	CHECK_INT(one.bare, 0);
+	CHECK_INT(both.bare, 0);
+}
+
+/// A tilted ring is let down into hills.
+static met try_hills(double share)
+{
+	enum { SIDE = 33 };
+	static float heights[SIDE * SIDE];
+	static const double spacing[2] = { 0.25, 0.25 };
+	carom_context *context = fixture_context(1);
+	met m = { .places = 0 };
+	for (int i = 0; i < SIDE * SIDE; i++)
+		heights[i] = (float)(0.125 * sin(1.7 * i * i));
+	m.mesh[0] = fixture_torus_mesh(context, 24, 12, 0.15, 0);
+	REQUIRE(carom_create_height_field(context, SIDE, SIDE, heights, spacing, 2, &m.mesh[1]) == CAROM_SUCCESS);
+	m.at[1] = (carom_pose){ { -4, -4, 0 }, { 0, 0, 0, 1 } };
+	for (int i = 0; i < 60; i++) {
+		const double tilt = 0.005 * i;
+		m.at[0] = (carom_pose){ { -1 + 0.03 * i, 0.7 - 0.02 * i, 2 }, { sin(tilt / 2), 0, 0, cos(tilt / 2) } };
+		double low = -1, high = 2;
+		for (int k = 0; k < 20; k++) {
+			const carom_shape ring = fixture_of_mesh(m.mesh[0]), hills = fixture_of_mesh(m.mesh[1]);
+			bool overlap;
+			m.at[0].position.z = (low + high) / 2;
+			REQUIRE(carom_overlap(context, &ring, &m.at[0], &hills, &m.at[1], &overlap) == CAROM_SUCCESS);
+			*(overlap ? &low : &high) = m.at[0].position.z;
+		}
+		m.at[0].position.z = high - 0.009;
+		meet(&m, context, share, CAROM_DYNAMIC, CAROM_STATIC);
+	}
+	for (int i = 0; i < 2; i++)
+		carom_release_mesh(m.mesh[i]);
+	carom_destroy_context(context);
+	return m;
+}
+
+TEST(edges_beside, a_ring_on_hills_has_a_contact_wherever_it_touches)
+{
+	const met m = try_hills(-1), without = try_hills(2);
+	CHECK(m.places >= 60);
+	CHECK_INT(m.bare, 0);
+	CHECK(without.bare > 0);
+}
+
+// ---- Long triangles ----
+
+/// The end of a ridge stands in a block: its triangles are long, and the contact there tells nothing
+/// of a ridge that crosses in their middle.
+TEST(edges_beside, the_end_of_a_long_triangle_does_not_speak_for_its_middle)
+{
+	static fixture_soup soup;
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh[2];
+	for (int i = 0; i < 2; i++) {
+		soup.vertex_count = soup.triangle_count = 0;
+		add_ridge(&soup, i == 1);
+		if (i == 1)
+			fixture_soup_box(&soup, (v3d){ 1, 0, 0.5 }, 0.2, 0.2, 0.5);
+		fixture_soup_sphere(&soup, (v3d){ -2, 0, i == 0 ? -1 : 1 }, 0.3, 8);
+		mesh[i] = fixture_mesh(context, &soup);
+		CHECK(carom_mesh_get_report(mesh[i])->closed);
+	}
+	carom_world *world = fixture_world(context, NULL);
+	fixture_add(world, fixture_of_mesh(mesh[0]), carom_pose_identity(), CAROM_STATIC);
+	fixture_add(world, fixture_of_mesh(mesh[1]), (carom_pose){ { 0, 0, -0.01 }, { 0, 0, 0, 1 } }, CAROM_DYNAMIC);
+	fixture_step(world);
+	const carom_contact_view c = carom_world_contacts(world);
+	int at_middle = 0, at_end = 0;
+	for (int32_t i = 0; i < c.count; i++) {
+		at_middle += fabs(c.data[i].point[0]) < 0.1;
+		at_end += fabs(c.data[i].point[0] - 1) < 0.1;
+	}
+	CHECK(at_middle > 0 && at_end > 0);
+	carom_destroy_world(world);
+	for (int i = 0; i < 2; i++)
+		carom_release_mesh(mesh[i]);
+	carom_destroy_context(context);
 }
 
 // ---- Threads, memory ----

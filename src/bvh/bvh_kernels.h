@@ -15,14 +15,19 @@ typedef struct cr_candidate {
 	float gap; // they are at least this far apart; 0: they may cross
 } cr_candidate;
 
+/// Is a triangle of a body (0: a, 1: b) none that a walk shall find?
+typedef bool cr_skip_fn(const void *user, int body, int32_t triangle);
+
 typedef struct cr_candidates {
 	cr_candidate *data;
 	int32_t count;
 	int32_t capacity;
 	cr_arena *arena;
-	void *room;   // in the arena, of the walk: NULL until the first one
-	int32_t most; // above 0: a walk that has found more gives up, and the list is incomplete
-	bool failed;  // out of memory: the list is incomplete
+	void *room;       // in the arena, of the walk: NULL until the first one
+	int32_t most;     // above 0: a walk that has found more gives up, and the list is incomplete
+	bool failed;      // out of memory: the list is incomplete
+	cr_skip_fn *skip; // of the walk; NULL: it finds all
+	const void *skip_user;
 } cr_candidates;
 
 /// Make room for more candidates (copies within the arena). Sets failed.

@@ -175,6 +175,17 @@ static __attribute__((noinline)) void set_margins(const pair_walk *w, const box8
 	f8_store(margins, f8_mul(f8_add(largest, f8_set1(moved + w->reach)), f8_set1(CR_PAIR_ROUNDING)));
 }
 
+/// The lanes of a block of the source that a walk shall not find.
+static __attribute__((noinline)) uint32_t skipped_lanes(const pair_walk *w, const cr_tri8 *block, uint32_t lanes)
+{
+	uint32_t skipped = 0;
+	for (; lanes; lanes &= lanes - 1) {
+		const int lane = __builtin_ctz(lanes);
+		skipped |= (uint32_t)w->out->skip(w->out->skip_user, w->source_is_b, block->number[lane]) << lane;
+	}
+	return skipped;
+}
+
 /// false: no triangle of the block can come near the target's surface, by its box and grid.
 static bool load_source(const pair_walk *w, const cr_tri8 *block, float margin, source_block *s)
 {
@@ -183,6 +194,8 @@ static bool load_source(const pair_walk *w, const cr_tri8 *block, float margin, 
 	uint32_t used = overlap_one(&t.box, w->target->lower, w->target->upper) & ((1u << block->count) - 1);
 	if (used)
 		used &= ~grid_clear(&w->target->grid, &t.box, 0);
+	if (used && w->out->skip)
+		used &= ~skipped_lanes(w, block, used);
 	if (!used)
 		return false;
 	const m8 near = mask_of(used);
@@ -366,6 +379,8 @@ static void test_leaves(pair_room *room)
 		const int32_t own = w->sources[l->lane[at] / CR_WIDTH].number[l->lane[at] % CR_WIDTH];
 		const int32_t other = l->blocks[l->target[at]].block->number[lane];
 		const float gap = room->gaps[at][lane];
+		if (w->out->skip && w->out->skip(w->out->skip_user, !w->source_is_b, other))
+			continue;
 		w->out->data[w->out->count++] = w->source_is_b ? (cr_candidate){ other, own, gap } : (cr_candidate){ own, other, gap };
 	}
 }

@@ -3,7 +3,7 @@
 #ifndef CR_CONTACT_CROSSING_H
 #define CR_CONTACT_CROSSING_H
 
-#include "contact/contact.h"
+#include "contact/contact_vertices.h"
 
 /// Where an edge of one body pierces a triangle of the other.
 typedef struct cr_pierce {
@@ -12,7 +12,8 @@ typedef struct cr_pierce {
 	int32_t other; // triangle of the other body
 	double s;      // along the edge, 0..1
 	bool entering; // from the triangle's front
-	bool served;   // contacts of vertices tell of the place (edges_beside.c)
+	bool served;   // contacts of vertices tell of the curve (edges_beside.c)
+	int32_t curve; // along which the surfaces cross there; set with served
 } cr_pierce;
 
 /// The facets of a convex body through which one comes out along a direction, of the last one asked
@@ -46,6 +47,9 @@ typedef struct cr_completion {
 		int32_t rays;          // cast before
 	} packed[2];               // the triangles of a body of few, for rays
 	cr_steep_facets *steep[2]; // NULL: not made yet
+	// Where only triangles are looked at that no vertex speaks for, those vertices; else NULL
+	const cr_contact_vertices *spoken;
+	bool *told; // likewise: curves of which a piece of an edge has a contact
 } cr_completion;
 
 /// Begin the work on a pair whose relative pose is set.

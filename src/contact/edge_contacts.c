@@ -299,8 +299,13 @@ static void add_piece(cr_completion *c, int side, const cr_pierce *any, const cr
 	edge_in_a(c, side, p.edge, p.ends);
 	const double s = 0.5 * ((enter ? enter->s : 0) + (leave ? leave->s : 1));
 	p.middle = v3d_mad(p.ends[0], s, v3d_sub(p.ends[1], p.ends[0]));
+	const int64_t before = c->worker->contacts.count;
 	if (!add_edge_edge(c, &p))
 		add_edge_ray(c, &p);
+	if (c->told && c->worker->contacts.count > before) {
+		c->told[(enter ? enter : leave)->curve] = true;
+		c->told[(leave ? leave : enter)->curve] = true;
+	}
 }
 
 /// The pieces of one edge inside the other body, from its pierces in order. Hits of the edge shared

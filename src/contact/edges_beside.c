@@ -4,68 +4,25 @@
 /// several places, and in one of them edges may cross with no vertex inside: a ridge lies across a
 /// ridge while a pin elsewhere reaches into a plate. Such a place needs contacts of its own.
 ///
-/// A place is a set of meetings (triangles that may meet): two belong together that share the
-/// triangle of one body, while those of the other are neighbours. So a curve along which the
-/// surfaces cross stays in one place, and a large triangle that is met twice is in two. A place is
-/// served where a triangle in it has a vertex with a contact. Mostly all are, which ends it; else
-/// the meetings are tested exactly, and edges that cross in other places have contacts.
+/// Surfaces cross along curves. A curve is told of where
+/// - it passes a small triangle, of either body, with a vertex that has a contact
+///   (contact_vertices.h); or
+/// - it is the first that an edge meets on its way from such a vertex.
+/// All others get contacts: one for each piece of an edge inside the other body that begins or ends
+/// at the curve; or, where no piece has any, those of its triangles (face_contacts.c).
 ///
-/// With no vertex inside, a place is no deeper than half of the shorter one of two edges that cross
-/// in it, and less where the bodies are blunt there. So bodies are looked at that have long edges
-/// (carom_world_def.long_edge_share). If all were, a step would take about twice as long
-/// (avalanche).
+/// Triangles of the first kind are not looked at (near.c): the near stage lists the others that may
+/// meet, which are few or none. They are tested exactly. Two crossing triangles belong to one curve
+/// with those that cross beyond the edge that pierces there. Where that one's vertex speaks for it,
+/// the curve is told of.
 ///
-/// Cost: of n meetings O(n log n), of which most end after six look-ups among the vertices that
-/// have a contact.
+/// Cost: of n triangles that may meet and that no vertex speaks for, O(n log n).
 
 #include "base/radix.h"
 #include "base/union_find.h"
 #include "contact/contact_normal.h"
 #include "contact/crossing.h"
 #include "frame/temporal.h"
-
-#include <float.h>
-#include <stdatomic.h>
-#include <string.h>
-
-// ---- Long edges ----
-
-// 5 degrees, as a cosine: flatter edges are none.
-static const double FLAT = 0.9961946980917455;
-
-/// The longest edge of a mesh that is real to contacts.
-static float measure_edges(const carom_mesh *mesh)
-{
-	const cr_collider *c = &mesh->collider;
-	const cr_topology *t = c->topology;
-	double longest = 0;
-	for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
-		const int32_t across = t->neighbours[i];
-		if (!t->used[i / 3] || across < i / 3)
-			continue;
-		const float *from = &t->vertices[3 * (int64_t)t->triangles[i]];
-		const float *to = &t->vertices[3 * (int64_t)t->triangles[i / 3 * 3 + (i + 1) % 3]];
-		const v3d edge = v3d_sub(v3d_from_floats(to), v3d_from_floats(from));
-		const double square = v3d_dot(edge, edge);
-		if (square > longest * longest &&
-			!cr_edge_is_internal(c, i, cr_collider_normal(c, i / 3), cr_collider_normal(c, across), FLAT))
-			longest = sqrt(square);
-	}
-	return (float)longest;
-}
-
-/// That of a mesh, which is measured once, when it is first asked for.
-static float longest_edge(const carom_mesh *mesh)
-{
-	_Atomic float *known = (_Atomic float *)&mesh->longest_edge;
-	float longest = atomic_load_explicit(known, memory_order_relaxed);
-	if (longest == 0) {
-		longest = measure_edges(mesh);
-		longest = longest > 0 ? longest : FLT_MIN;
-		atomic_store_explicit(known, longest, memory_order_relaxed);
-	}
-	return longest;
-}
 
 bool cr_looks_beside_vertices(const cr_pipeline *p, const cr_pair_work *w)
 {
@@ -74,165 +31,173 @@ bool cr_looks_beside_vertices(const cr_pipeline *p, const cr_pair_work *w)
 	// Contacts of a box name its samples, which are no vertices.
 	if (a->shape.family != CR_FAMILY_MESH || b->shape.family != CR_FAMILY_MESH)
 		return false;
-	if (!p->settings.lab.complete || cr_pair_deforms(a, b) || !a->shape.collider->closed || !b->shape.collider->closed)
+	if (!p->settings.lab.complete || !a->shape.collider->closed || !b->shape.collider->closed)
 		return false;
 	const double least = share * fmin(a->shape.collider->diagonal, b->shape.collider->diagonal);
-	return share == 0 || ((double)longest_edge(a->shape.mesh) >= least && (double)longest_edge(b->shape.mesh) >= least);
+	return share == 0 || (cr_longest_edge(a->shape.mesh) >= least && cr_longest_edge(b->shape.mesh) >= least);
 }
 
-// ---- Places ----
+// ---- Curves ----
 
-typedef struct places {
+typedef struct curves {
 	const cr_completion *completion;
-	cr_key *vertices[2]; // [vertex_count] with contacts, in order; room for as many behind them
-	int32_t vertex_count[2];
-	cr_key *keys;    // [count] of meetings, by both triangles; value: the number of the meeting
-	uint32_t *place; // [count] parents, by the order of keys: the first meeting names a place
-	bool *served;    // [count] of the first of a place
+	cr_key *keys;    // [count] of crossings, by both triangles; value: the number of the crossing
+	uint32_t *curve; // [count] parents, by the order of keys: the first crossing names a curve
+	bool *served;    // [count] of the first of a curve
 	int32_t count;
-} places;
-
-/// List the vertices of both bodies that have a contact. false: out of memory.
-static bool list_vertices(places *s)
-{
-	const cr_completion *c = s->completion;
-	const cr_raw_contacts *contacts = &c->worker->contacts;
-	for (int side = 0; side < 2; side++) {
-		s->vertices[side] = cr_arena_alloc(&c->worker->arena, (2 * (size_t)contacts->count + 1) * sizeof *s->vertices[side]);
-		if (!s->vertices[side])
-			return false;
-	}
-	for (int64_t i = 0; i < contacts->count; i++) {
-		const cr_raw_contact *contact = &contacts->data[i];
-		if (contact->depth < 0 || (contact->kind != CAROM_VERTEX_A && contact->kind != CAROM_VERTEX_B))
-			continue;
-		const int side = contact->kind == CAROM_VERTEX_B;
-		const int32_t vertex = side == 0 ? contact->feature_a : contact->feature_b;
-		const uint64_t number = (uint64_t)c->collider[side]->topology->weld[vertex];
-		s->vertices[side][s->vertex_count[side]++] = (cr_key){ number, 0 };
-	}
-	for (int side = 0; side < 2; side++)
-		cr_order_keys(s->vertices[side], s->vertex_count[side]);
-	return true;
-}
-
-/// Has a triangle a vertex with a contact?
-static bool has_contact(const places *s, int side, int32_t triangle)
-{
-	const cr_topology *t = s->completion->collider[side]->topology;
-	bool found = false;
-	for (int k = 0; k < 3 && !found; k++) {
-		const uint64_t vertex = (uint64_t)t->weld[t->triangles[3 * (int64_t)triangle + k]];
-		found = cr_find_key(s->vertices[side], s->vertex_count[side], vertex) >= 0;
-	}
-	return found;
-}
-
-static bool is_served(const places *s, cr_candidate meeting)
-{
-	return has_contact(s, 0, meeting.a) || has_contact(s, 1, meeting.b);
-}
+} curves;
 
 static uint64_t key_of(int32_t a, int32_t b) { return (uint64_t)(uint32_t)a << 32 | (uint32_t)b; }
 
-/// Join the place of a meeting with that of another one, if there is one.
-static void join(places *s, int32_t at, int32_t a, int32_t b)
+/// The place in the order of keys of the crossing of a triangle with one of the other body; -1:
+/// there is none.
+static int64_t find_crossing(const curves *s, int side, int32_t own, int32_t other)
 {
-	const int64_t other = a < 0 || b < 0 ? -1 : cr_find_key(s->keys, s->count, key_of(a, b));
-	if (other >= 0)
-		cr_unite(s->place, (uint32_t)at, (uint32_t)other);
+	return cr_find_key(s->keys, s->count, side == 0 ? key_of(own, other) : key_of(other, own));
 }
 
-/// Part meetings into places. false: out of memory.
-static bool find_places(places *s, const cr_candidates *meetings)
+/// Make each crossing a curve of its own. false: out of memory.
+static bool begin_curves(curves *s, const cr_candidates *crossing)
 {
 	cr_arena *arena = &s->completion->worker->arena;
-	const size_t n = (size_t)meetings->count;
-	s->count = meetings->count;
+	const size_t n = (size_t)crossing->count;
+	s->count = crossing->count;
 	s->keys = cr_arena_alloc(arena, 2 * n * sizeof *s->keys);
-	s->place = cr_arena_alloc(arena, n * sizeof *s->place);
+	s->curve = cr_arena_alloc(arena, n * sizeof *s->curve);
 	s->served = cr_arena_alloc(arena, n * sizeof *s->served);
-	if (!s->keys || !s->place || !s->served)
+	if (!s->keys || !s->curve || !s->served)
 		return false;
 	for (int32_t i = 0; i < s->count; i++) {
-		s->keys[i] = (cr_key){ key_of(meetings->data[i].a, meetings->data[i].b), (uint32_t)i };
-		s->place[i] = (uint32_t)i;
+		s->keys[i] = (cr_key){ key_of(crossing->data[i].a, crossing->data[i].b), (uint32_t)i };
+		s->curve[i] = (uint32_t)i;
 		s->served[i] = false;
 	}
 	cr_order_keys(s->keys, s->count);
-	for (int32_t i = 0; i < s->count; i++) {
-		const cr_candidate m = meetings->data[s->keys[i].value];
-		for (int k = 0; k < 3; k++) {
-			join(s, i, s->completion->collider[0]->topology->neighbours[3 * (int64_t)m.a + k], m.b);
-			join(s, i, m.a, s->completion->collider[1]->topology->neighbours[3 * (int64_t)m.b + k]);
-		}
-	}
-	for (int32_t i = 0; i < s->count; i++) {
-		const uint32_t first = cr_find_root(s->place, (uint32_t)i);
-		s->served[first] = s->served[first] || is_served(s, meetings->data[s->keys[i].value]);
-	}
 	return true;
 }
 
-static bool all_served(places *s)
+/// Does an edge meet no curve between this pierce and an end of it that has a contact? The first
+/// and the last pierce of the edge are told.
+static bool is_next_to_contact(const cr_completion *c, int side, const cr_pierce *pierce, bool first, bool last)
 {
-	bool all = true;
-	for (int32_t i = 0; i < s->count && all; i++)
-		all = s->served[cr_find_root(s->place, (uint32_t)i)];
-	return all;
+	const cr_topology *t = c->collider[side]->topology;
+	const int32_t triangle = pierce->edge / 3, corner = pierce->edge % 3;
+	const int32_t from = t->triangles[3 * (int64_t)triangle + corner];
+	const int32_t to = t->triangles[3 * (int64_t)triangle + (corner + 1) % 3];
+	return (first && !pierce->entering && cr_vertex_has_contact(c->spoken, side, t->weld[from])) ||
+		(last && pierce->entering && cr_vertex_has_contact(c->spoken, side, t->weld[to]));
 }
 
-static bool all_served_at_once(const places *s, const cr_candidates *meetings)
+/// Join the crossings on both sides of an edge that pierces. Where there is none on the other side,
+/// for a vertex speaks for it, the curve is served. Notes the crossing with the pierce.
+static void follow_pierce(curves *s, int side, cr_pierce *pierce, bool first, bool last)
 {
-	bool all = true;
-	for (int32_t i = 0; i < meetings->count && all; i++)
-		all = is_served(s, meetings->data[i]);
-	return all;
+	const cr_completion *c = s->completion;
+	const int32_t own = pierce->edge / 3, across = c->collider[side]->topology->neighbours[pierce->edge];
+	const int64_t at = find_crossing(s, side, own, pierce->other);
+	const int64_t beyond = across < 0 ? -1 : find_crossing(s, side, across, pierce->other);
+	pierce->curve = (int32_t)at;
+	if (beyond >= 0)
+		cr_unite(s->curve, (uint32_t)at, (uint32_t)beyond);
+	// For what is united later the root tells.
+	const bool told = (across >= 0 && beyond < 0 && cr_is_spoken_for(c->spoken, side, across)) ||
+		is_next_to_contact(c, side, pierce, first, last);
+	s->served[at] = s->served[at] || told;
 }
 
-/// Mark the pierces that lie in a place that is served.
-static void mark_pierces(places *s, cr_completion *c)
+/// Join crossings to curves. Returns whether one is not served.
+static bool follow_curves(curves *s, cr_completion *c)
+{
+	for (int side = 0; side < 2; side++) {
+		cr_pierce *data = c->pierces[side].data;
+		const int32_t count = c->pierces[side].count;
+		for (int32_t i = 0; i < count; i++) {
+			const bool first = i == 0 || data[i - 1].edge != data[i].edge;
+			const bool last = i + 1 == count || data[i + 1].edge != data[i].edge;
+			follow_pierce(s, side, &data[i], first, last);
+		}
+	}
+	bool bare = false;
+	for (int32_t i = 0; i < s->count; i++) {
+		const uint32_t root = cr_find_root(s->curve, (uint32_t)i);
+		s->served[root] = s->served[root] || s->served[i];
+	}
+	for (int32_t i = 0; i < s->count; i++)
+		bare = bare || !s->served[cr_find_root(s->curve, (uint32_t)i)];
+	return bare;
+}
+
+/// Tell each pierce its curve, and whether that is served.
+static void mark_pierces(curves *s, cr_completion *c)
 {
 	for (int side = 0; side < 2; side++) {
 		for (int32_t i = 0; i < c->pierces[side].count; i++) {
 			cr_pierce *pierce = &c->pierces[side].data[i];
-			const int32_t own = pierce->edge / 3;
-			const uint64_t key = side == 0 ? key_of(own, pierce->other) : key_of(pierce->other, own);
-			pierce->served = s->served[cr_find_root(s->place, (uint32_t)cr_find_key(s->keys, s->count, key))];
+			pierce->curve = (int32_t)cr_find_root(s->curve, (uint32_t)pierce->curve);
+			pierce->served = s->served[pierce->curve];
 		}
 	}
 }
 
-/// Add the contacts of places that are not served. false: out of memory.
-static bool add_contacts(places *s, cr_completion *c, const cr_candidates *meetings)
+/// Add the contacts of the triangles of curves that no piece of an edge tells of.
+static void add_faces(curves *s, cr_completion *c, const cr_candidates *crossing)
 {
-	if (!list_vertices(s))
+	for (int32_t i = 0; i < s->count; i++) {
+		const uint32_t root = cr_find_root(s->curve, (uint32_t)i);
+		if (!s->served[root] && !c->told[root])
+			cr_add_face_contacts(c, &(cr_candidates){ .data = &crossing->data[s->keys[i].value], .count = 1 });
+	}
+}
+
+/// Add the contacts of curves that are not served. false: out of memory.
+static bool add_contacts(cr_completion *c, cr_candidates *crossing)
+{
+	curves s = { .completion = c };
+	if (!cr_find_crossings(c, crossing))
 		return false;
-	if (all_served_at_once(s, meetings))
+	if (crossing->count == 0)
 		return true;
-	if (!find_places(s, meetings))
+	if (!begin_curves(&s, crossing))
 		return false;
-	if (all_served(s))
+	if (!follow_curves(&s, c))
 		return true;
-	// Crossings are tested in a copy: a triangle whose pierces are all told by its neighbours is
-	// left out there, though it joins two others.
-	cr_candidate *copy = cr_arena_alloc(&c->worker->arena, (size_t)meetings->count * sizeof *copy);
-	if (!copy)
+	c->told = cr_arena_alloc(&c->worker->arena, (size_t)s.count * sizeof *c->told);
+	if (!c->told)
 		return false;
-	memcpy(copy, meetings->data, (size_t)meetings->count * sizeof *copy);
-	cr_candidates crossing = { .data = copy, .count = meetings->count };
-	if (!cr_find_crossings(c, &crossing))
-		return false;
-	mark_pierces(s, c);
+	for (int32_t i = 0; i < s.count; i++)
+		c->told[i] = false;
+	mark_pierces(&s, c);
 	cr_add_edges_of_pieces(c);
+	add_faces(&s, c, crossing);
 	return true;
+}
+
+/// Drop meetings of triangles that a vertex speaks for: the near stage lists them of pairs that it
+/// looks at before their rays.
+static void drop_spoken(const cr_contact_vertices *v, cr_candidates *meetings)
+{
+	int32_t kept = 0;
+	for (int32_t i = 0; i < meetings->count; i++) {
+		const cr_candidate m = meetings->data[i];
+		if (!cr_is_spoken_for(v, 0, m.a) && !cr_is_spoken_for(v, 1, m.b))
+			meetings->data[kept++] = m;
+	}
+	meetings->count = kept;
 }
 
 void cr_add_edges_beside_vertices(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
+	cr_candidates meetings = { .data = cr_meetings_at(&p->frame, w->meetings.first), .count = w->meetings.count };
+	if (meetings.count == 0)
+		return;
 	cr_completion c = cr_begin_completion(p, worker, w);
-	const cr_candidates meetings = { .data = cr_meetings_at(&p->frame, w->meetings.first), .count = w->meetings.count };
-	places s = { .completion = &c };
-	if (meetings.count > 0 && !add_contacts(&s, &c, &meetings))
+	cr_contact_vertices vertices;
+	c.spoken = &vertices;
+	w->meetings.count = 0; // they move up
+	if (!cr_list_contact_vertices(p, worker, w, worker->contacts.data, worker->contacts.count, &vertices)) {
 		worker->failed = true;
+		return;
+	}
+	drop_spoken(&vertices, &meetings);
+	worker->failed |= meetings.count > 0 && !add_contacts(&c, &meetings);
 }

@@ -6,6 +6,7 @@
 /// how far apart the surfaces are at least where there are none. Parallel over pairs.
 
 #include "base/parallel.h"
+#include "contact/contact_vertices.h"
 #include "contact/manifold.h"
 #include "frame/memory.h"
 #include <string.h>
@@ -73,15 +74,36 @@ static int32_t longest_list(const cr_pipeline *p, const cr_pair_work *w)
 	return most < INT32_MAX / 2 ? (int32_t)most : INT32_MAX / 2;
 }
 
-/// Walk the two trees of a pair as far as it is planned, into worker->candidates.
+/// List the vertices of a pair that have a contact. Sets worker->failed, and returns false, when
+/// out of memory.
+static bool list_vertices(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, cr_contact_vertices *v)
+{
+	const cr_raw_contact *contacts = cr_contacts_at(&p->frame, w->contacts.first);
+	worker->failed |= !cr_list_contact_vertices(p, worker, w, contacts, w->contacts.count, v);
+	return !worker->failed;
+}
+
+static bool skips(const void *user, int body, int32_t triangle) { return cr_is_spoken_for(user, body, triangle); }
+
+/// Walk the two trees of a pair as far as it is planned, into worker->candidates. A walk that makes
+/// no list for later steps leaves out triangles that a vertex with a contact speaks for.
 static void walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, const cr_near_walk *walk)
 {
 	cr_candidates *c = &worker->candidates;
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
+	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
+	const bool leaves_out = w->beside && walk->reach == 0;
+	cr_contact_vertices v;
 	c->count = 0;
 	c->most = walk->most;
+	if (leaves_out && !list_vertices(p, worker, w, &v))
+		return;
+	c->skip = leaves_out ? skips : NULL;
+	c->skip_user = &v;
 	p->bvh->pairs(a, b, &w->b_to_a, &w->a_to_b, cr_round_up(walk->reach), c);
 	worker->failed |= c->failed;
+	c->skip = NULL;
+	cr_arena_rewind(&worker->arena, &mark);
 }
 
 /// How often the memory budget has refused something. Lists that only serve later steps are left
@@ -284,6 +306,61 @@ static double listed_motion(const cr_pipeline *p, const cr_pair_work *w, const c
 	return cr_motion_of_parts(a, b, &region, m->near.allowed, then);
 }
 
+// ---- Pairs whose vertices have contacts (edges_beside.c) ----
+
+/// The number of the set of vertices that have a contact, of a pair of which edges are looked for
+/// beside them; else 0.
+static uint64_t number_of_vertices(const cr_pipeline *p, const cr_pair_work *w)
+{
+	return w->beside ? cr_number_of_vertices(p, w, cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count) : 0;
+}
+
+/// Measure triangles of the list again that were spoken for when others had contacts.
+static void wake_spoken(cr_near_list *list, float *gaps, uint64_t number)
+{
+	if (list->spoken == number)
+		return;
+	for (int32_t i = 0; i < list->pairs.count && list->spoken != 0; i++)
+		gaps[i] = gaps[i] == INFINITY ? 0 : gaps[i];
+	list->spoken = 0;
+}
+
+/// Do the triangles that the vertices speak for stay the ones they are? Those of a mesh that
+/// changes may become long.
+static bool stays_spoken(const cr_pipeline *p, const cr_pair_work *w)
+{
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	return !cr_pair_deforms(a, b) && !a->shape.mesh->moving && !b->shape.mesh->moving;
+}
+
+/// Drop candidates with a triangle that a vertex with a contact speaks for. number: of each in the
+/// list; NULL: there is none. gaps: of the list, which become infinite; NULL: they stay.
+static void drop_spoken(
+	const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, cr_candidates *c, int32_t *number, float *gaps)
+{
+	cr_contact_vertices v;
+	if (c->count == 0 || !w->beside)
+		return;
+	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
+	if (!list_vertices(p, worker, w, &v))
+		return;
+	int32_t kept = 0;
+	for (int32_t i = 0; i < c->count; i++) {
+		const cr_candidate found = c->data[i];
+		const int32_t at = number ? number[i] : 0;
+		if (cr_is_spoken_for(&v, 0, found.a) || cr_is_spoken_for(&v, 1, found.b)) {
+			if (gaps)
+				gaps[at] = INFINITY;
+			continue;
+		}
+		if (number)
+			number[kept] = at;
+		c->data[kept++] = found;
+	}
+	c->count = kept;
+	cr_arena_rewind(&worker->arena, &mark);
+}
+
 /// Of the list that the pair remembers, those that may meet now, into worker->candidates: a pair
 /// that can have used up its gap by moving is measured again. Sets the gap of the pair. moved and
 /// turn: since the step of the list, where the bodies could touch (cr_displacement), and cr_turn.
@@ -293,11 +370,13 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	// along each axis.
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
 	cr_pair_memory *m = cr_memory_of(p, w);
-	const cr_near_list *list = &m->near;
+	cr_near_list *list = &m->near;
 	const int32_t count = list->pairs.count;
 	const near_words words = words_of(worker->kept, list);
 	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
 	cr_candidates *c = &worker->candidates;
+	const uint64_t vertices = stays_spoken(p, w) ? number_of_vertices(p, w) : 0;
+	wake_spoken(list, gaps, vertices);
 	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
 	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)count + CR_WIDTH) * sizeof *number);
 	c->count = 0;
@@ -312,6 +391,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	c->count = p->kernels->sift(gaps, count, used, number, &beyond);
 	for (int32_t i = 0; i < c->count; i++)
 		c->data[i] = unpack(words, number[i]);
+	drop_spoken(p, worker, w, c, number, vertices ? gaps : NULL);
 	separate(p, w, c, 0);
 	w->gap = fmax(list->allowed * kept_share - moved, 0);
 	const bool renewed = renew_gaps(worker, m, gaps, &w->now, c->count, used);
@@ -330,6 +410,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	cr_arena_rewind(&worker->arena, &mark);
 	// Those not measured.
 	w->gap = fmin(fmax(beyond - listed_moved, 0), w->gap);
+	list->spoken = vertices;
 }
 
 /// Of the triangles that the walks have found, those that may meet now, into worker->candidates;
@@ -345,7 +426,8 @@ static void take_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		if (m)
 			m->near.holds = false;
 		// A pair that remembers nothing needs no distance: the crossings stage is as quick to tell.
-		if (m) {
+		drop_spoken(p, worker, w, c, NULL, NULL);
+		if (m || w->beside) {
 			separate(p, w, c, 0);
 			keep_meeting(c);
 		}
@@ -353,8 +435,9 @@ static void take_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	}
 	cr_near_list *list = &m->near;
 	list->allowed = reach;
+	list->spoken = 0;
 	sift_near(p, worker, w, 0, 0);
-	if (c->count > 0 || list->pairs.count == 0)
+	if (w->beside || c->count > 0 || list->pairs.count == 0)
 		return;
 	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
 	const near_words words = words_of(worker->kept, list);
@@ -456,7 +539,9 @@ bool cr_begin_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_
 	}
 	if (!recall_near(p, worker, w))
 		return false;
-	if (!worker->failed)
+	if (w->beside && worker->candidates.count == 0)
+		*next = CR_NEXT_NONE;
+	else if (!worker->failed)
 		keep_candidates(worker, w);
 	return true;
 }

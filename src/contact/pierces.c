@@ -65,11 +65,11 @@ static bool line_meets(v3d p, v3d q, const v3d t[3])
 }
 
 /// An edge is tested by the lower of its two triangles only: that one is a candidate with the same
-/// partner whenever the edge pierces.
+/// partner whenever the edge pierces, unless a vertex speaks for it.
 static bool owns_edge(const cr_completion *c, int side, int32_t number, int corner)
 {
 	const int32_t across = c->collider[side]->topology->neighbours[3 * number + corner];
-	return (across < 0) | (across >= number);
+	return (across < 0) | (across >= number) || (c->spoken && cr_is_spoken_for(c->spoken, side, across));
 }
 
 static void add_pierce(cr_completion *c, int side, const cr_pierce *pierce)
@@ -77,7 +77,8 @@ static void add_pierce(cr_completion *c, int side, const cr_pierce *pierce)
 	c->pierces[side].data[c->pierces[side].count++] = *pierce;
 }
 
-/// Edges of one triangle against the other triangle. Returns the number of pierces.
+/// Edges of one triangle against the other triangle. Returns the number of pierces: those that are
+/// added, and where curves are followed (edges_beside.c) all.
 static int pierce_edges(cr_completion *c, int side, int32_t number, const v3d own[3], const plane_sides *s,
 	int32_t other_number, const v3d other[3])
 {
@@ -86,14 +87,17 @@ static int pierce_edges(cr_completion *c, int side, int32_t number, const v3d ow
 		const int l = (k + 1) % 3;
 		if (s->sign[k] * s->sign[l] > 0 || (s->sign[k] == 0 && s->sign[l] == 0))
 			continue;
-		if (!owns_edge(c, side, number, k) || !line_meets(own[k], own[l], other))
+		const bool owned = owns_edge(c, side, number, k);
+		if (!(owned || c->spoken) || !line_meets(own[k], own[l], other))
+			continue;
+		count++;
+		if (!owned)
 			continue;
 		// The signs have decided; the heights only say where, and may both have rounded to 0.
 		const double h0 = fabs(s->height[k]), h1 = fabs(s->height[l]);
 		const double at = s->sign[k] == 0 ? 0 : s->sign[l] == 0 ? 1 : h0 + h1 > 0 ? h0 / (h0 + h1) : 0.5;
 		const bool entering = s->sign[k] > 0 || s->sign[l] < 0;
-		add_pierce(c, side, &(cr_pierce){ 3 * number + k, other_number, at, entering, false });
-		count++;
+		add_pierce(c, side, &(cr_pierce){ 3 * number + k, other_number, at, entering, false, -1 });
 	}
 	return count;
 }
@@ -129,10 +133,10 @@ static uint32_t take_pierces(cr_completion *c, const cr_pierces8 *found, uint32_
 			const int bit = __builtin_ctz(left), k = bit / CR_WIDTH, i = bit % CR_WIDTH;
 			const int32_t number = side == 0 ? pairs[i].a : pairs[i].b, other = side == 0 ? pairs[i].b : pairs[i].a;
 			const double h0 = fabs(found->height[side][k][i]), h1 = fabs(found->height[side][(k + 1) % 3][i]);
-			data[count] = (cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1, false };
+			data[count] = (cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1, false, -1 };
 			const bool owned = owns_edge(c, side, number, k);
 			count += owned;
-			taken |= (uint32_t)owned << i;
+			taken |= (uint32_t)(owned | (c->spoken != NULL)) << i;
 		}
 		c->pierces[side].count = count;
 	}

@@ -54,6 +54,9 @@ typedef struct cr_near_list {
 	float upper[3];
 	double allowed;    // displacement from its pose up to which it holds
 	double most_reach; // farther out the list was too long; 0: it never was
+	// Of a pair whose vertices have contacts: the number of their set, which speaks for triangles.
+	// Those have infinite gaps in the list. 0: there are none (contact/contact_vertices.h)
+	uint64_t spoken;
 	bool holds;
 	bool wide;    // the numbers of two triangles do not fit in one word: those of b stand behind
 	uint8_t bits; // else: of the number of b, which is the lower part
