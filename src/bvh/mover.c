@@ -413,8 +413,11 @@ static void meet_on_the_way(cr_descent *d, const cr_part_pair *pair)
 {
 	const cr_mover *a = d->mover[0], *b = d->mover[1];
 	const cr_convex ca = cr_part_convex(a, pair->part[0]), cb = cr_part_convex(b, pair->part[1]);
+	const double start = cr_start_of(d, pair);
+	if (!(start < d->limit)) // by their own boxes they do not meet
+		return;
 	cr_impact impact;
-	find_between(a, &ca, b, &cb, d->tolerance, cr_start_of(d, pair), d->limit, &impact);
+	find_between(a, &ca, b, &cb, d->tolerance, start, d->limit, &impact);
 	d->steps += impact.steps;
 	if (impact.state == CR_IMPACT_NONE)
 		return;
@@ -664,28 +667,32 @@ static void find_convex_impact(
 	*work -= CR_LOOKS_OF_SEPARATION * (int64_t)impact->impact.steps;
 }
 
-void cr_find_mover_impact_within(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
-	double tolerance, double limit, int64_t *work, cr_mover_impact *impact)
+/// Looks at pairs in order of their times. False: the search by spans is to go on. A function of
+/// its own, so that its room on the stack is free then.
+static __attribute__((noinline)) bool find_by_time(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a,
+	const cr_mover *b, double tolerance, double limit, int64_t *work, cr_mover_impact *impact)
 {
-	*impact = cr_no_impact();
-	if (!a->collider && !b->collider) {
-		find_convex_impact(a, b, tolerance, limit, work, impact);
-		return;
-	}
 	cr_descent d;
-	if (!cr_prepare_descent(&d, scratch, a, b, impact))
-		return;
-	if (cr_find_inside(kernels, a, b, impact))
-		return;
+	if (!cr_prepare_descent(&d, scratch, a, b, impact) || cr_find_inside(kernels, a, b, impact))
+		return true;
 	const bool spans = !cr_is_plane(a) && !cr_is_plane(b);
 	int64_t first = spans && *work / 2 > FEW_LOOKS ? FEW_LOOKS : spans ? *work / 2 : *work;
 	*work -= first;
 	const bool done = descend_to_impact(&d, tolerance, limit, &first);
 	*work += first > 0 ? first : 0;
-	if (!done && spans)
-		cr_find_impact_by_spans(scratch, a, b, tolerance, limit, work, impact);
-	else if (!done)
+	if (!done && !spans)
 		write_undecided(&d, impact);
+	return done || !spans;
+}
+
+void cr_find_mover_impact_within(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
+	double tolerance, double limit, int64_t *work, cr_mover_impact *impact)
+{
+	*impact = cr_no_impact();
+	if (!a->collider && !b->collider)
+		find_convex_impact(a, b, tolerance, limit, work, impact);
+	else if (!find_by_time(kernels, scratch, a, b, tolerance, limit, work, impact))
+		cr_find_impact_by_spans(scratch, a, b, tolerance, limit, work, impact);
 }
 
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,

@@ -59,11 +59,12 @@ static inline bool cr_comes_first(const cr_descent *d, const cr_part_pair *pair,
 	return own[0] != triangle[0] ? own[0] < triangle[0] : own[1] < triangle[1];
 }
 
-/// The limit of a walk that does not leave out what has this key.
+/// The limit of a walk that does not leave out a pair with this key.
 static inline double cr_just_above(double key) { return nextafter(key, INFINITY); }
 
 /// Returns a time before which two parts that are not to be opened stay apart, by their own boxes:
-/// the key of a walk may depend on those that hold them. 0: they may touch at the beginning.
+/// the key of a walk may depend on those that hold them. 0: they may touch at the beginning;
+/// INFINITY: never.
 double cr_start_of(const cr_descent *d, const cr_part_pair *pair);
 /// Returns the convex body of a part that is not to be opened. Of a plane: one that nobody looks
 /// at.

@@ -943,8 +943,10 @@ static void meet_later(cr_descent *d, const cr_part_pair *parts)
 {
 	touching *t = d->user;
 	part_pair p;
-	set_pair(d, parts, &p);
 	progress at = { .time = cr_start_of(d, parts) };
+	if (!(at.time < d->limit)) // by their own boxes they do not meet
+		return;
+	set_pair(d, parts, &p);
 	const cr_impact_state state = follow(d, &p, &at);
 	if (state == CR_IMPACT_NONE)
 		return;

@@ -99,7 +99,7 @@ static void follow_pierce(curves *s, int side, cr_pierce *pierce, bool first, bo
 	pierce->curve = (int32_t)at;
 	if (beyond >= 0)
 		cr_unite(s->curve, (uint32_t)at, (uint32_t)beyond);
-	// For what is united later the root tells.
+	// For curves that are united later the root tells.
 	const bool told = (across >= 0 && beyond < 0 && cr_is_spoken_for(c->spoken, side, across)) ||
 		is_next_to_contact(c, side, pierce, first, last);
 	s->served[at] = s->served[at] || told;

@@ -6,7 +6,7 @@
 
 /// Before pairs are found: put the lists in order.
 void cr_open_pairs(cr_pipeline *pipeline);
-/// Once they are in pipeline->pairs: part them, and see what each remembers.
+/// Once they are in pipeline->pairs: part them, and look up the memory of each.
 carom_result cr_part_pairs(cr_pipeline *pipeline);
 
 #endif

@@ -515,8 +515,8 @@ static void mark_seen(polytope *t, v3d d, double size)
 }
 
 /// Put a new vertex outside: the faces that it sees give way to those that join it with their rim.
-/// False: no room.
-static bool grow(polytope *t, const cr_simplex_vertex *w, double size)
+/// False: no room. Its lists leave the stack before witnesses are looked for.
+static __attribute__((noinline)) bool grow(polytope *t, const cr_simplex_vertex *w, double size)
 {
 	edge rim[MOST_FACES];
 	int rim_count = 0;

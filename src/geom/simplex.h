@@ -63,9 +63,14 @@ static inline cr_simplex cr_nearest_on_triangle(
 		const double sum = wp + wq + wr;
 		return (cr_simplex){ { *p, *q, *r }, { wp / sum, wq / sum, wr / sum }, 3 };
 	}
-	const cr_simplex pq = cr_nearest_on_segment(p, q), qr = cr_nearest_on_segment(q, r), rp = cr_nearest_on_segment(r, p);
-	const cr_simplex best = cr_nearer_simplex(&pq, &qr);
-	return cr_nearer_simplex(&best, &rp);
+	// One after the other, for the sake of the stack of those who call.
+	cr_simplex best = cr_nearest_on_segment(p, q), other = cr_nearest_on_segment(q, r);
+	if (cr_simplex_square(&other) < cr_simplex_square(&best))
+		best = other;
+	other = cr_nearest_on_segment(r, p);
+	if (cr_simplex_square(&other) < cr_simplex_square(&best))
+		best = other;
+	return best;
 }
 
 /// Does the plane through p, q, r part the origin from s? Flat tetrahedra: yes, so that all their

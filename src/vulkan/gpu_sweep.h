@@ -53,7 +53,7 @@ typedef struct cr_gpu_sweep_step {
 	float lower[3], upper[3]; // about all places
 	float margin;             // pairs that come nearer than this along an axis stay, and more
 	bool is_cubic;            // the cubic may rule out: the margin is 0
-	bool unfiltered;          // candidates are what is asked for
+	bool unfiltered;          // candidates are asked for
 } cr_gpu_sweep_step;
 
 /// Counts of a search.

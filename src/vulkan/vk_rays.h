@@ -27,7 +27,7 @@ carom_result cr_gpu_reserve_rays(carom_device *device, cr_gpu_rays *rays, uint64
 /// Record: make the structure of the first count boxes; with refit, which keeps the shape of the
 /// last one of as many.
 void cr_gpu_build_rays(carom_device *device, cr_gpu_rays *rays, uint32_t count, bool refit);
-/// Record: send count rays by a pipeline, in pieces of what the device sends at once. Word 2 of the
+/// Record: send count rays by a pipeline, in pieces that the device sends at once. Word 2 of the
 /// arguments is the number of the first ray of a piece.
 void cr_gpu_trace(carom_device *device, cr_kernel kernel, uint32_t count, const cr_gpu_arguments *arguments);
 

@@ -153,11 +153,15 @@ static bool visit_any(void *user, cr_query_item item, const cr_body *seen, doubl
 	return visit_nearest(user, item, seen, limit) && !s->found;
 }
 
+/// Is there one body, which may be looked at without its box first? One that deforms is brought up
+/// to date by a look.
+static bool is_alone(const carom_world *world) { return world->bodies.count == 1 && !cr_deforming_of(&world->bodies.data[0]); }
+
 static carom_result search_ray(
 	ray_search *s, const char *function, bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit))
 {
 	cr_index_search search = {
-		.keys = ray_keys, .visit = visit, .user = s, .filter = s->filter, .limit = s->ray.t_max, .takes_lone = true
+		.keys = ray_keys, .visit = visit, .user = s, .filter = s->filter, .limit = s->ray.t_max, .takes_lone = is_alone(s->world)
 	};
 	return cr_search_bodies(s->world, function, &search, &s->result);
 }

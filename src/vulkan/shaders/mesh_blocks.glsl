@@ -1,5 +1,5 @@
-// A ray and the blocks of a mesh, for all tiers: what is read, the triangles of a block in both
-// directions, and what is written.
+// A ray and the blocks of a mesh, for all tiers: its input, the triangles of a block in both
+// directions, and its output.
 //
 // Triangles. With e = 2^-24 and m the largest coordinate of a corner about the origin, differences of
 // device and processor are below 3 e m for coordinates, 16 e m for sheared ones, which are below 2 m,
