@@ -835,7 +835,7 @@ static void check_failing_calls(VkResult failure, carom_result expected, carom_d
 	failing_calls calls = failing_calls_of_preset();
 	calls.stride *= 2;
 	int failures = 0;
-	for (bool failed = true; failed && failures < 250;) {
+	for (bool failed = true; failed && failures < 500;) {
 		shake(&t, 0.1);
 		// Memory is not kept from one try to the next.
 		REQUIRE(carom_world_set_device(t.worlds[1], NULL, false) == CAROM_SUCCESS);

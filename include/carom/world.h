@@ -271,8 +271,8 @@ typedef struct carom_world_def {
 	/// Closed meshes of which both have more than 64 flat faces touch by their vertices. Where
 	/// they touch in several places, edges may cross in one with no vertex inside. Each curve along
 	/// which the surfaces cross has a contact then, if both meshes have an edge that is longer than
-	/// this share of the smaller diagonal of the two (at least 0). 0: all pairs; above 1: none,
-	/// which saves time. A place without contacts is no deeper than half of an edge that crosses.
+	/// this share of the smaller diagonal of the two (at least 0). 0: all pairs, which costs time
+	/// where many touch; above 1: none. A place without contacts is no deeper than half of an edge.
 	double long_edge_share;
 	carom_pair_filter_fn *pair_filter;       ///< NULL: none
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
@@ -299,7 +299,7 @@ typedef struct carom_world_def {
 } carom_world_def;
 
 /// Tree, 8 contacts a pair, no speculative distance, match_distance 0.02 m, predictive, normals of
-/// patches, internal_edge_angle 5 degrees, long_edge_share 0, no filter, carom_default_sweep_def,
+/// patches, internal_edge_angle 5 degrees, long_edge_share 0.2, no filter, carom_default_sweep_def,
 /// toi_tolerance 0.001 m, no budget, no lab. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 

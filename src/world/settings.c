@@ -16,7 +16,7 @@ carom_world_def carom_default_world_def(void)
 		.temporal = CAROM_TEMPORAL_PREDICTIVE,
 		.contact_normal = CAROM_NORMAL_PATCH,
 		.internal_edge_angle = 0.08726646259971647, // 5 degrees
-		.long_edge_share = 0,
+		.long_edge_share = 0.2,
 		.sweep = carom_default_sweep_def(),
 		.toi_tolerance = 0.001,
 	};

@@ -91,7 +91,7 @@ static const option OPTIONS[] = {
 	{ .name = "edge-angle", .argument = "DEGREES", .kind = OPTION_REAL, .value = &given.edge_angle, .maximum = 180,
 		.help = "edges flatter than this are none to contacts (5)" },
 	{ .name = "long-edges", .argument = "SHARE", .kind = OPTION_REAL, .value = &given.long_edges, .maximum = 1e6,
-		.help = "meshes with edges of this share of their size have contacts of edges, too (0: all; 2: none)" },
+		.help = "meshes with edges of this share of their size have contacts of edges, too (0.2); 0: all" },
 	{ .name = "naive", .kind = OPTION_FLAG, .value = &given.naive, .help = "one loop over pairs in place of lists" },
 	{ .name = "buffers", .argument = "WAY", .kind = OPTION_CHOICE, .value = &given.buffers, .choices = options_buffer_words,
 		.help = "what to do when rays need more room than predicted (exact)" },
