@@ -39,6 +39,12 @@ double cr_longest_edge(const carom_mesh *mesh)
 	return (double)longest;
 }
 
+void cr_note_edges_of(carom_mesh *displaced, const carom_mesh *mesh)
+{
+	displaced->longest_edge = (float)cr_longest_edge(mesh);
+	displaced->is_displaced = true;
+}
+
 // ---- The vertices ----
 
 /// The name of the vertex that a contact is at, not 0; 0: it is at none, or it is ahead.
@@ -77,8 +83,7 @@ bool cr_list_contact_vertices(const cr_pipeline *p, cr_worker *worker, const cr_
 	*v = (cr_contact_vertices){ .longest = limit * limit, .mask = 15 };
 	for (int side = 0; side < 2; side++) {
 		v->topology[side] = body[side]->shape.collider->topology;
-		v->small[side] =
-			!cr_deforming_of(body[side]) && !body[side]->shape.mesh->moving && cr_longest_edge(body[side]->shape.mesh) <= limit;
+		v->small[side] = !body[side]->shape.mesh->is_displaced && cr_longest_edge(body[side]->shape.mesh) <= limit;
 	}
 	while (v->mask < 4 * count)
 		v->mask = 2 * v->mask + 1;

@@ -29,6 +29,9 @@ uint64_t cr_number_of_vertices(
 	const cr_pipeline *pipeline, const cr_pair_work *work, const cr_raw_contact *contacts, int64_t count);
 /// The longest edge of a mesh, which is measured once, when it is first asked for.
 double cr_longest_edge(const carom_mesh *mesh);
+/// Give a mesh, which no other thread knows yet, the longest edge of the one whose vertices it has
+/// elsewhere.
+void cr_note_edges_of(carom_mesh *displaced, const carom_mesh *mesh);
 /// List the vertices that have a contact, in the worker's arena. false: out of memory.
 bool cr_list_contact_vertices(const cr_pipeline *pipeline, cr_worker *worker, const cr_pair_work *work,
 	const cr_raw_contact *contacts, int64_t count, cr_contact_vertices *vertices);

@@ -36,7 +36,7 @@ static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 /// looks at its surfaces first, and would go another way in the next step.
 static bool is_settled(const cr_pipeline *p, const cr_pair_work *w, bool touched_before)
 {
-	return w->iterative && !w->changed && touched_before && w->contacts.count > 0 && !p->leaves_rays &&
+	return w->iterative && !w->changed && !w->beside && touched_before && w->contacts.count > 0 && !p->leaves_rays &&
 		!cr_wants_near_contacts(p) && !cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]);
 }
 

@@ -54,8 +54,11 @@ struct carom_mesh {
 	// a reference: the mesh whose arrays it shares but for those that follow the places of its
 	// vertices; else NULL
 	carom_mesh *shared;
-	// of edges that are real to contacts; 0: not measured yet (contact/edges_beside.c)
+	// of edges that are real to contacts; 0: not measured yet (contact/contact_vertices.c). Of a mesh
+	// whose vertices were elsewhere before it is that of the mesh it was made of, or it would depend
+	// on when it is asked for
 	_Atomic float longest_edge;
+	bool is_displaced; // its vertices were elsewhere before: its edges may be longer
 	carom_vec3 centre; // carom_mesh_def.centre: vertices are about it
 };
 

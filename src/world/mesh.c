@@ -1,5 +1,6 @@
 /// Meshes as users hold them: topology, trees, references.
 
+#include "contact/contact_vertices.h"
 #include "mesh/field_topology.h"
 #include "mesh/mesh_check.h"
 #include "mesh/thin_facets.h"
@@ -238,6 +239,7 @@ carom_result cr_create_moved_mesh(carom_context *context, const carom_mesh *befo
 		free_mesh(made);
 		return result;
 	}
+	cr_note_edges_of(made, before);
 	atomic_fetch_add(&context->live_objects, 1);
 	*mesh = made;
 	return CAROM_SUCCESS;

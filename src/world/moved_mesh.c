@@ -7,6 +7,7 @@
 /// (contact/ray.c). Facets are made at once where they may be few, since pairs are told apart by
 /// that, and else when a pair asks for them. O(n), and with facets O(n log n).
 
+#include "contact/contact_vertices.h"
 #include "tree/quality.h"
 #include "world/baked.h"
 #include <string.h>
@@ -86,6 +87,7 @@ carom_result cr_copy_moved_mesh(carom_context *context, const carom_mesh *mesh, 
 		return result;
 	}
 	(*copy)->moving = moving;
+	cr_note_edges_of(*copy, mesh);
 	(*copy)->collider.fans = &moving->fans;
 	(*copy)->edited = true; // its facets are made beside the block that it lies in
 	return CAROM_SUCCESS;
