@@ -18,7 +18,7 @@ static const golden GOLDEN[] = {
 	{ "near", 0xfec619aca78de1b6 },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
-	{ "convex_shapes", 0x20d4e1d1e094a8fc },
+	{ "convex_shapes", 0x367883aa002571c2 },
 	{ "impacts_of_meshes", 0x84fce77ad60cc642 },
 	{ "convex_bodies", 0xb55f9c88dd6e6515 },
 	{ "rays", 0x2420a836c7868ab2 },

@@ -28,7 +28,7 @@ typedef struct meeting {
 	double margin;
 	double size; // of the smaller body
 	cr_separation least;
-	double apart;   // the distance of two whole bodies; 0: they overlap, or B is a triangle
+	double apart;   // the distance; 0: they overlap, or contacts are those along B's normal alone
 	cr_face face_a; // frame of A
 	cr_face face_b;
 	int32_t faces;       // their name
@@ -192,7 +192,8 @@ static bool are_nearest_points_true(const meeting *m)
 /// about as deep, since no face speaks for a direction in which the bodies are much deeper. Bodies
 /// that are apart have no depth to come out of, and may come as near as their distance: the plane
 /// of the face would make that too short, where a corner beside the patch comes nearer to it or
-/// passes it.
+/// passes it. Where their nearest points are the only contact, it has the normal from one to the
+/// other, or its place on B would lie beside B's surface. Contacts of a patch have one normal.
 static int reach_gap(
 	const meeting *m, bool by_a, double gap, const cr_volume_contact *deepest, cr_volume_contact *contacts, int count)
 {
@@ -204,7 +205,10 @@ static int reach_gap(
 		return count;
 	cr_volume_contact place = { m->least.on_a, n, -gap, cr_name_deepest(m->faces) };
 	const bool is_far = !deepest || -gap - deepest->depth > cr_little_depth(gap, m->size);
-	if (is_far && (!deepest || are_nearest_points_true(m)))
+	const bool is_true = is_far && are_nearest_points_true(m);
+	if (!deepest && is_true && m->apart > 0)
+		place.normal = m->least.normal;
+	if (is_far && (!deepest || is_true))
 		return cr_add_place(&place, m->size, contacts, count);
 	place.point = deepest_on_a(m, by_a, n, gap);
 	contacts[cr_nearest_deep_contact(&place, m->size, contacts, count)].depth = -gap;
@@ -410,6 +414,7 @@ int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, c
 	*on_face = false;
 	if (!(m.least.gap <= margin))
 		return 0;
+	m.apart = fmax(m.least.gap, 0);
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(triangle));
 	find_faces(&m);
 	double gap_a = 0, gap_b = 0;
