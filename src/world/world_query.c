@@ -157,6 +157,22 @@ static bool visit_any(void *user, cr_query_item item, const cr_body *seen, doubl
 /// to date by a look.
 static bool is_alone(const carom_world *world) { return world->bodies.count == 1 && !cr_deforming_of(&world->bodies.data[0]); }
 
+/// Answers of batches are handed out as bytes: their padding stays zero, for it is not copied.
+static void hand_out(const carom_ray_hit *from, carom_ray_hit *to)
+{
+	to->body = from->body;
+	to->t = from->t;
+	to->point = from->point;
+	to->normal = from->normal;
+	to->triangle = from->triangle;
+	to->u = from->u;
+	to->v = from->v;
+	to->back_face = from->back_face;
+	to->shape = from->shape;
+	to->material = from->material;
+	to->user_data = from->user_data;
+}
+
 static carom_result search_ray(
 	ray_search *s, const char *function, bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit))
 {
@@ -178,7 +194,7 @@ carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const ca
 		return result;
 	*found = true;
 	finish_hit(&s, &s.hit);
-	*hit = s.hit;
+	hand_out(&s.hit, hit);
 	return CAROM_SUCCESS;
 }
 
