@@ -459,7 +459,7 @@ export interface ClosestPoint {
 export interface ClosestBody { body: BodyId; part: number; distance: number; normal: Vector; onShape: Vector; onBody: Vector; userData: bigint; }
 export interface ClosestPair extends Bodies { partA: number; partB: number; distance: number; normal: Vector; onA: Vector; onB: Vector; userDataA: bigint; userDataB: bigint; }
 /** Two triangles that share a point; bodyB is bodyA where its surface goes through itself. */
-export interface Crossing extends Bodies { partA: number; partB: number; triangleA: number; triangleB: number; userDataA: bigint; userDataB: bigint; }
+export interface BodyCrossing extends Bodies { partA: number; partB: number; triangleA: number; triangleB: number; userDataA: bigint; userDataB: bigint; }
 export interface VelocityHit {
 	/** That was hit. */
 	body: BodyId; part: number;
@@ -707,7 +707,7 @@ export class World extends Handle {
 	/** Of bodies that may meet. a passes filterA, b passes filterB. */
 	closestPair(options?: { maxDistance?: number | undefined; filterA?: QueryFilter | null | undefined; filterB?: QueryFilter | null | undefined }): ClosestPair | null;
 	/** id null or left out: of all bodies that deform, each pair once. */
-	findCrossings(id?: BodyId | null, options?: Filtered): Crossing[];
+	findCrossings(id?: BodyId | null, options?: Filtered): BodyCrossing[];
 	/** ways [3n]; null or left out: those of the coming step. maxDistance 0: each ray is as long as its way. */
 	castVelocityRays(id: BodyId, ways?: Numbers | null, options?: Filtered & { maxDistance?: number | undefined; relative?: boolean | undefined; every?: number | undefined }): VelocityHit[];
 	/** tolerance: how near counts as an impact, above 0; left out: 0.001. */

@@ -56,7 +56,7 @@ for (const [name, text] of Object.entries(LAYOUTS)) {
 const interfaces = { mesh_report: 'MeshReport', mesh_gap: 'MeshGap', shape: 'Shape', sweep_def: 'SweepSettings', world_def: 'WorldSettings', body_def: 'BodyDef', contact: 'Contact', pair: 'Pair',
 	event: 'PairEvent', body_pair: 'BodyPair', body_event: 'BodyPairEvent', impact: 'WorldImpact', shape_impact: 'ShapeImpact', body_impact: 'BodyImpact', surface_contact: 'SurfaceContact', surface_shape_contact: 'SurfaceShapeContact',
 	sphere_contact: 'SphereContact', sphere_group: 'SphereGroup', stats: 'Stats', ray_hit: 'RayHit', closest_point: 'ClosestPoint', replay_result: 'Replay', snapshot_difference: 'SnapshotDifference',
-	sweep_hit: 'Impact', sweep_candidate: 'Candidate', sweep_crossing: 'Crossing', sweep_way_apart: 'WayApart', proximity_pair: 'NearPair', query_filter: 'QueryFilter', shape_hit: 'ShapeHit', closest_body: 'ClosestBody', closest_pair: 'ClosestPair', mesh_def: 'MeshSettings', mass: 'Mass', tree_info: 'TreeInfo',
+	sweep_hit: 'Impact', sweep_candidate: 'Candidate', sweep_crossing: 'Crossing', crossing: 'BodyCrossing', velocity_hit: 'VelocityHit', sweep_way_apart: 'WayApart', proximity_pair: 'NearPair', query_filter: 'QueryFilter', shape_hit: 'ShapeHit', closest_body: 'ClosestBody', closest_pair: 'ClosestPair', mesh_def: 'MeshSettings', mass: 'Mass', tree_info: 'TreeInfo',
 	mesh_point: 'MeshPoint', separation: 'Separation', toi: 'TimeOfImpact', sweep_mesh_def: 'SurfaceSettings', sweep_stats: 'SweepStats', proximity_def: 'ProximitySettings',
 	proximity_shape_pair: 'NearShape', spheres_def: 'SpheresSettings', sphere_stats: 'SphereStats', triangle_point: 'TrianglePoints', edge_point: 'EdgePoints' };
 const hidden = { proximity_pair: ['distance2'] };

@@ -32,7 +32,7 @@ static const option OPTIONS[] = {
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
 		.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
 	{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &given.tier, .choices = device_tier_words,
-		.help = "with vulkan: auto or c, kernels of our own: no impact is searched by the driver's rays, q and p (auto)" },
+		.help = "with vulkan: c (our kernels) or auto; no impact is searched by the driver's rays (auto)" },
 	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times, .file = OPTION_WRITES,
 		.help = "with vulkan: write calls and milliseconds of each kernel in each step as CSV" },
 	{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &given.volume, .choices = ccd_volume_words,

@@ -121,7 +121,7 @@ static const option OPTIONS[] = {
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
 		.help = "index or a part of the name; `carom info --devices` lists them" },
 	{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &given.tier, .choices = device_tier_words,
-		.help = "rays: c (kernels of our own), q or p (the driver's ray queries, its pipelines), auto: the fastest one (auto)" },
+		.help = "rays: c (our kernels), q or p (the driver's), or the fastest one (auto)" },
 	{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernels, .file = OPTION_WRITES,
 		.help = "keep compiled kernels there for the next time (a file in the user's cache folder); off: nowhere" },
 	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times, .file = OPTION_WRITES,

@@ -53,7 +53,7 @@ static int parse(spheres_options *o, int argc, char **argv)
 		{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &o->tier, .choices = device_tier_words,
 			.help = "with vulkan: c (compute), q (ray queries), p (ray pipelines), or the fastest (auto)" },
 		{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->kernels, .file = OPTION_WRITES,
-			.help = "with vulkan: keep compiled kernels there for the next time (a file in the user's cache folder); off: nowhere" },
+			.help = "keep compiled kernels there (a file in the user's cache folder); off: nowhere" },
 		{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->kernel_times, .file = OPTION_WRITES,
 			.help = "with vulkan: write calls and milliseconds of each kernel in each repetition as CSV" },
 		{ .name = "repeat", .letter = 'r', .argument = "N", .kind = OPTION_INTEGER, .value = &o->repeat, .minimum = 1,
