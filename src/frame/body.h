@@ -54,8 +54,8 @@ struct carom_mesh {
 	// a reference: the mesh whose arrays it shares but for those that follow the places of its
 	// vertices; else NULL
 	carom_mesh *shared;
-	// of edges that are real to contacts; 0: not measured yet (contact/contact_vertices.c). Of a mesh
-	// whose vertices were elsewhere before it is that of the mesh it was made of, or it would depend
+	// of edges that are real to contacts; 0: not measured yet (contact/contact_vertices.c). A mesh
+	// whose vertices were elsewhere before has that of the mesh it was made of: it may not depend
 	// on when it is asked for
 	_Atomic float longest_edge;
 	bool is_displaced; // its vertices were elsewhere before: its edges may be longer
