@@ -149,6 +149,77 @@ TEST(convex, the_farthest_vertex_of_hulls_of_many)
 	carom_destroy_context(context);
 }
 
+// What a loop over the vectors finds: of equally far ones the first.
+static int32_t first_farthest(const v3d *vectors, int32_t count, v3d d)
+{
+	int32_t best = 0;
+	for (int32_t i = 1; i < count; i++)
+		best = v3d_dot(vectors[i], d) > v3d_dot(vectors[best], d) ? i : best;
+	return best;
+}
+
+static bool is_same_vector(v3d a, v3d b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+static carom_context *context_of_set(carom_simd simd)
+{
+	carom_context_def def = carom_default_context_def();
+	def.simd = simd;
+	def.thread_count = 1;
+	carom_context *context = NULL;
+	return carom_create_context(&def, &context) == CAROM_SUCCESS ? context : NULL;
+}
+
+// A direction of points on a grid, along which many of them are equally far, or any one.
+static v3d even_direction(uint64_t *seed)
+{
+	static const double parts[5] = { 0, -0.0, 1, -1, 2 };
+	const uint64_t x = test_random(seed) % 5, y = test_random(seed) % 5, z = test_random(seed) % 5;
+	return x % 2 || y % 3 ? (v3d){ parts[x], parts[y], parts[z] } : any_direction(seed);
+}
+
+static void check_wide_search(carom_context *context, uint64_t seed)
+{
+	for (int round = 0; round < 120; round++) {
+		v3d points[MOST_POINTS];
+		const int32_t count = 4 + round % 60;
+		for (int32_t i = 0; i < count; i++) {
+			const v3d p = round % 3 ? random_on_sphere(&seed, 1) : random_point(&seed, 2.4);
+			points[i] = round % 3 ? p : (v3d){ rint(p.x), rint(p.y), rint(p.z) };
+		}
+		cr_hull_data data;
+		if (build(context, points, count, &data) != CAROM_SUCCESS)
+			continue; // points of a grid that lie in a plane
+		const cr_hull *h = &data.hull;
+		const cr_convex body = of_hull(&data);
+		for (int i = 0; i < 300; i++) {
+			const v3d d = round % 3 ? any_direction(&seed) : even_direction(&seed);
+			if (h->vertex_count <= 32)
+				CHECK(is_same_vector(cr_convex_support(&body, d), h->vertices[first_farthest(h->vertices, h->vertex_count, d)]));
+			cr_face face;
+			cr_convex_face(&body, d, &face);
+			CHECK_INT(face.number, first_farthest(h->normals, h->face_count, d));
+		}
+		const v3d nowhere = { NAN, NAN, NAN };
+		if (h->vertex_count <= 32)
+			CHECK(is_same_vector(cr_convex_support(&body, nowhere), h->vertices[0]));
+		cr_hull_free(context, &data);
+	}
+}
+
+TEST(convex, the_wide_search_finds_what_a_loop_finds)
+{
+	int sets = 0;
+	for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
+		carom_context *context = context_of_set(fixture_all_simd[k]);
+		if (!context)
+			continue;
+		check_wide_search(context, 91);
+		carom_destroy_context(context);
+		sets++;
+	}
+	CHECK(sets > 0);
+}
+
 // The search begins near its end: the start of each ninth of a cube's side is the farthest vertex along its middle.
 TEST(convex, starts_lie_far_along_their_directions)
 {

@@ -1,8 +1,9 @@
 /// Support functions and facing polygons of convex cores.
 #include "geom/convex.h"
 
-// Up to this many vertices a hull is searched one by one; beyond, along its edges.
-enum { FEW_VERTICES = 32, RIM_CORNERS = 16 };
+// Up to the first number of vertices all of a hull are looked at; beyond, it is searched along its
+// edges. Normals of hulls of up to the second number of faces are searched eight at a time.
+enum { FEW_VERTICES = 32, WIDE_FACES = 4096, RIM_CORNERS = 16 };
 
 static double with_sign(double size, double sign) { return sign < 0 ? -size : size; }
 
@@ -54,24 +55,40 @@ void cr_hull_set_starts(cr_hull *hull)
 	}
 }
 
+static int32_t blocks_of(int32_t count) { return (count + CR_ROW_WIDTH - 1) / CR_ROW_WIDTH; }
+
+size_t cr_hull_count_rows(cr_hull *hull)
+{
+	hull->vertex_blocks = hull->vertex_count <= FEW_VERTICES ? blocks_of(hull->vertex_count) : 0;
+	hull->normal_blocks = hull->face_count <= WIDE_FACES ? blocks_of(hull->face_count) : 0;
+	return (size_t)CR_ROW_DOUBLES * (size_t)(hull->vertex_blocks + hull->normal_blocks);
+}
+
+/// Lanes beyond the last vector repeat the first, which wins against them.
+static void fill_blocks(const v3d *vectors, int32_t count, int32_t blocks, double *rows)
+{
+	for (int32_t i = 0; i < CR_ROW_WIDTH * blocks; i++) {
+		const v3d v = vectors[i < count ? i : 0];
+		double *lane = rows + (int64_t)CR_ROW_DOUBLES * (i / CR_ROW_WIDTH) + i % CR_ROW_WIDTH;
+		lane[0] = v.x;
+		lane[CR_ROW_WIDTH] = v.y;
+		lane[2 * CR_ROW_WIDTH] = v.z;
+	}
+}
+
+void cr_hull_fill_rows(cr_hull *hull, carom_simd simd)
+{
+	hull->kernels = cr_get_hull_kernels(simd);
+	fill_blocks(hull->vertices, hull->vertex_count, hull->vertex_blocks, hull->rows);
+	fill_blocks(
+		hull->normals, hull->face_count, hull->normal_blocks, hull->rows + (int64_t)CR_ROW_DOUBLES * hull->vertex_blocks);
+}
+
 static v3d support_hull(const cr_hull *hull, v3d d)
 {
 	if (hull->vertex_count > FEW_VERTICES)
 		return hull->vertices[climb(hull, hull->start[start_cell(d)], d)];
-	// Of each two the farther one, so that the branch which cannot be foretold is half as frequent.
-	const v3d *v = hull->vertices;
-	const int32_t count = hull->vertex_count;
-	int32_t best = 0;
-	double most = v3d_dot(v[0], d);
-	for (int32_t i = 1; i < count; i += 2) {
-		const int32_t next = i + 1 < count ? i + 1 : i;
-		const double along = v3d_dot(v[i], d), other = v3d_dot(v[next], d), far = other > along ? other : along;
-		if (far > most) {
-			most = far;
-			best = other > along ? next : i;
-		}
-	}
-	return v[best];
+	return hull->vertices[hull->kernels->farthest(hull->rows, hull->vertex_blocks, (double[3]){ d.x, d.y, d.z })];
 }
 
 /// The point of the rim of radius r that lies farthest along d; any point for a d along z.
@@ -227,8 +244,11 @@ static void face_of_box(const cr_convex *c, v3d d, cr_face *face)
 	}
 }
 
-static void face_of_hull(const cr_hull *hull, v3d d, cr_face *face)
+static int32_t face_towards(const cr_hull *hull, v3d d)
 {
+	if (hull->normal_blocks > 0)
+		return hull->kernels->farthest(
+			hull->rows + (int64_t)CR_ROW_DOUBLES * hull->vertex_blocks, hull->normal_blocks, (double[3]){ d.x, d.y, d.z });
 	int32_t best = 0;
 	double most = v3d_dot(hull->normals[0], d);
 	for (int32_t i = 1; i < hull->face_count; i++) {
@@ -236,6 +256,12 @@ static void face_of_hull(const cr_hull *hull, v3d d, cr_face *face)
 		best = along > most ? i : best;
 		most = along > most ? along : most;
 	}
+	return best;
+}
+
+static void face_of_hull(const cr_hull *hull, v3d d, cr_face *face)
+{
+	const int32_t best = face_towards(hull, d);
 	const int32_t first = hull->face_first[best], corners = hull->face_first[best + 1] - first;
 	face->number = best;
 	face->normal = hull->normals[best];

@@ -4,6 +4,7 @@
 #ifndef CR_GEOM_CONVEX_H
 #define CR_GEOM_CONVEX_H
 
+#include "geom/hull_kernels.h"
 #include "math/vec.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,11 +36,20 @@ typedef struct cr_hull {
 	// of a hull of many vertices: one that lies far along the directions of a ninth of a cube's
 	// side
 	int32_t start[CR_HULL_STARTS];
+	// for the wide search, made of the above: vertices of a hull of few, and normals. NULL: none.
+	double *rows;
+	int32_t vertex_blocks, normal_blocks; // of rows
+	const cr_hull_kernels *kernels;
 } cr_hull;
 
 /// Fill start, once all else is there. Where the search for the farthest vertex begins depends on
 /// the direction alone, so that it ends at the same vertex whatever was asked before.
 void cr_hull_set_starts(cr_hull *hull);
+/// Say how many blocks the wide search takes, once vertices and faces are counted. Returns the
+/// number of doubles in rows; 0: the hull is searched without them.
+size_t cr_hull_count_rows(cr_hull *hull);
+/// Fill rows, once all else is there, and choose how they are searched.
+void cr_hull_fill_rows(cr_hull *hull, carom_simd simd);
 
 typedef struct cr_convex {
 	cr_core core;

@@ -443,6 +443,24 @@ static int32_t number_vertices(builder *b)
 	return used;
 }
 
+bool cr_hull_make_rows(carom_context *context, cr_hull *hull)
+{
+	const size_t count = cr_hull_count_rows(hull);
+	hull->rows = count > 0 ? cr_alloc_array(context, count, sizeof *hull->rows) : NULL;
+	return count == 0 || hull->rows;
+}
+
+size_t cr_hull_row_bytes(const cr_hull *hull)
+{
+	return (size_t)CR_ROW_DOUBLES * (size_t)(hull->vertex_blocks + hull->normal_blocks) * sizeof *hull->rows;
+}
+
+void cr_hull_free_rows(carom_context *context, cr_hull *hull)
+{
+	cr_free(context, hull->rows, cr_hull_row_bytes(hull));
+	hull->rows = NULL;
+}
+
 static bool allocate(carom_context *context, cr_hull_data *d, int32_t vertices, int32_t triangles, int32_t faces)
 {
 	cr_hull *h = &d->hull;
@@ -458,7 +476,8 @@ static bool allocate(carom_context *context, cr_hull_data *d, int32_t vertices, 
 	h->normals = cr_alloc_array(context, (size_t)faces, sizeof *h->normals);
 	h->neighbours = cr_alloc_array(context, half_edges, sizeof *h->neighbours);
 	h->neighbour_first = cr_alloc_zero(context, ((size_t)vertices + 1) * sizeof *h->neighbour_first);
-	return d->triangles && h->vertices && h->corners && h->face_first && h->normals && h->neighbours && h->neighbour_first;
+	return d->triangles && h->vertices && h->corners && h->face_first && h->normals && h->neighbours && h->neighbour_first &&
+		cr_hull_make_rows(context, h);
 }
 
 /// Each half edge names the neighbour at its end. Filled from the back, so that the firsts come out
@@ -530,6 +549,7 @@ static carom_result finish(builder *b, cr_hull_data *data)
 	fill_neighbours(data);
 	fill_faces(b, &data->hull);
 	cr_hull_set_starts(&data->hull);
+	cr_hull_fill_rows(&data->hull, b->context->simd);
 	return CAROM_SUCCESS;
 }
 
@@ -584,6 +604,7 @@ void cr_hull_free(carom_context *context, cr_hull_data *d)
 	cr_free(context, h->normals, (size_t)h->face_count * sizeof *h->normals);
 	cr_free(context, h->neighbours, half_edges * sizeof *h->neighbours);
 	cr_free(context, h->neighbour_first, (vertices + 1) * sizeof *h->neighbour_first);
+	cr_hull_free_rows(context, h);
 	*d = (cr_hull_data){ 0 };
 }
 
@@ -593,5 +614,5 @@ size_t cr_hull_bytes(const cr_hull_data *d)
 	if (vertices == 0)
 		return 0;
 	return half_edges * (2 * sizeof(int32_t) + sizeof(int32_t)) + vertices * sizeof(v3d) + (vertices + 1) * sizeof(int32_t) +
-		(size_t)d->hull.face_count * (sizeof(v3d) + sizeof(int32_t));
+		(size_t)d->hull.face_count * (sizeof(v3d) + sizeof(int32_t)) + cr_hull_row_bytes(&d->hull);
 }

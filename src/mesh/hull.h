@@ -19,6 +19,12 @@ typedef struct cr_hull_data {
 /// plane, and there is nothing to free; CAROM_OUT_OF_MEMORY likewise.
 carom_result cr_hull_build(carom_context *context, const v3d *points, int32_t count, cr_hull_data *data);
 void cr_hull_free(carom_context *context, cr_hull_data *data);
+
+/// Rows of a hull whose vertices and faces are counted (cr_hull_count_rows): false where there is
+/// no memory.
+bool cr_hull_make_rows(carom_context *context, cr_hull *hull);
+void cr_hull_free_rows(carom_context *context, cr_hull *hull);
+size_t cr_hull_row_bytes(const cr_hull *hull);
 size_t cr_hull_bytes(const cr_hull_data *data);
 
 #endif

@@ -521,7 +521,13 @@ static bool take_hull(carom_context *context, const cr_hull_data *hull, carom_me
 	if (!mesh->hull)
 		return false;
 	*mesh->hull = *hull;
-	cr_hull_set_starts(&mesh->hull->hull);
+	cr_hull *own = &mesh->hull->hull;
+	if (!cr_hull_make_rows(context, own)) {
+		cr_free(context, mesh->hull, sizeof *hull);
+		return false;
+	}
+	cr_hull_set_starts(own);
+	cr_hull_fill_rows(own, context->simd);
 	return true;
 }
 

@@ -150,6 +150,8 @@ static void free_mesh(carom_mesh *mesh)
 	carom_context *context = mesh->context;
 	if (mesh->hull && mesh->baked_bytes == 0)
 		cr_hull_free(context, mesh->hull);
+	else if (mesh->hull)
+		cr_hull_free_rows(context, &mesh->hull->hull);
 	cr_free(context, mesh->hull, sizeof *mesh->hull);
 	if (mesh->baked_bytes > 0) {
 		if (mesh->edited)
@@ -302,7 +304,8 @@ static size_t bytes_of(const carom_mesh *mesh)
 {
 	const size_t own = sizeof *mesh + (mesh->hull ? sizeof *mesh->hull : 0);
 	if (mesh->baked_bytes > 0)
-		return own + mesh->baked_bytes + (mesh->edited ? edited_bytes(mesh) : 0);
+		return own + mesh->baked_bytes + (mesh->hull ? cr_hull_row_bytes(&mesh->hull->hull) : 0) +
+			(mesh->edited ? edited_bytes(mesh) : 0);
 	return own + exact_bytes(mesh) + material_bytes(mesh, mesh->topology.triangle_count) +
 		material_bytes(mesh, mesh->topology.vertex_count) + cr_topology_bytes(&mesh->topology) + cr_facets_bytes(&mesh->facets) +
 		cr_collider_bytes(&mesh->collider) + (mesh->hull ? cr_hull_bytes(mesh->hull) : 0) + hole_bytes(mesh);
