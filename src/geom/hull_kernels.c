@@ -26,16 +26,14 @@ static inline double highest(d8 a)
 	return v[0];
 }
 
-/// The first lane of blocks that is not below most; 0 where all are.
+/// The first lane of at most four blocks that is not below most; 0 where all are.
 static inline int32_t first_of(const d8 *along, int32_t count, double most)
 {
 	const d8 level = d8_set1(most);
-	for (int32_t i = 0; i < count; i++) {
-		const uint32_t above = ~d8_lt(along[i], level) & 0xff;
-		if (above)
-			return CR_ROW_WIDTH * i + __builtin_ctz(above);
-	}
-	return 0;
+	uint32_t above = 0;
+	for (int32_t i = 0; i < count; i++)
+		above |= (~d8_lt(along[i], level) & 0xff) << (CR_ROW_WIDTH * i);
+	return above ? __builtin_ctz(above) : 0;
 }
 
 static int32_t farthest(const double *rows, int32_t blocks, const double d[3])

@@ -113,13 +113,12 @@ typedef struct face {
 	bool thin;
 } face;
 
-typedef struct edge {
-	int16_t from, to;
-} edge;
+typedef uint32_t edge; // from << 16 | to
 
 typedef struct polytope {
 	cr_simplex_vertex vertices[MOST_VERTICES];
 	face faces[MOST_FACES];
+	double key[MOST_FACES]; // distances of faces that may be the nearest; of others infinite
 	int vertex_count;
 	int face_count;
 	bool some_thin; // faces were
@@ -158,6 +157,7 @@ static bool add_face(polytope *t, int i, int j, int k, double size)
 	f->thin = !(area > THIN * size * (LONGEST * size)) && is_thin(t, f, area, size);
 	f->normal = area > 0 ? v3d_scale(n, 1 / area) : (v3d){ 0, 0, 0 };
 	f->distance = v3d_dot(f->normal, p);
+	t->key[t->face_count - 1] = f->thin ? (double)INFINITY : f->distance;
 	t->some_thin = t->some_thin || f->thin;
 	return true;
 }
@@ -445,29 +445,43 @@ static bool start_on_flat(const pair *p, polytope *t)
 	return true;
 }
 
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+/// Of equally near faces the first; -1: none. Four least ones side by side, so that none waits for
+/// the one before.
 static int nearest_face(const polytope *t)
 {
-	int best = -1;
-	for (int i = 0; i < t->face_count; i++) {
-		if (!t->faces[i].gone && !t->faces[i].thin && (best < 0 || t->faces[i].distance < t->faces[best].distance))
-			best = i;
+	double least[4] = { (double)INFINITY, (double)INFINITY, (double)INFINITY, (double)INFINITY };
+	const double *key = t->key;
+	int i = 0;
+	for (; i + 4 <= t->face_count; i += 4) {
+		for (int k = 0; k < 4; k++)
+			least[k] = lesser(key[i + k], least[k]);
 	}
-	return best;
+	for (; i < t->face_count; i++)
+		least[0] = lesser(key[i], least[0]);
+	const double nearest = lesser(lesser(least[0], least[1]), lesser(least[2], least[3]));
+	for (i = 0; i < t->face_count && nearest < INFINITY; i++) {
+		if (key[i] == nearest)
+			return i;
+	}
+	return -1;
 }
 
 /// Add an edge of the rim, or take its twin away: edges between two faces that go are none of the
 /// rim.
 static bool toggle_edge(edge *rim, int *count, int from, int to)
 {
+	const edge twin = (edge)to << 16 | (edge)from;
 	for (int i = 0; i < *count; i++) {
-		if (rim[i].from == to && rim[i].to == from) {
+		if (rim[i] == twin) {
 			rim[i] = rim[--*count];
 			return true;
 		}
 	}
 	if (*count == MOST_FACES)
 		return false;
-	rim[(*count)++] = (edge){ (int16_t)from, (int16_t)to };
+	rim[(*count)++] = (edge)from << 16 | (edge)to;
 	return true;
 }
 
@@ -494,13 +508,14 @@ static bool is_covered(const polytope *t, const face *f, v3d d)
 /// it sees all of them that it covers.
 static void mark_seen(polytope *t, v3d d, double size)
 {
-	int level[MOST_FACES], count = 0;
+	int level[MOST_FACES + 1], count = 0;
 	const double above = SMALL * size, below = -NEAR * size;
 	for (int i = 0; i < t->face_count; i++) {
 		const double height = height_over(&t->faces[i], d);
-		t->faces[i].gone = height > above;
-		if (height > below && !(height > above))
-			level[count++] = i;
+		const bool seen = height > above;
+		t->faces[i].gone = seen;
+		level[count] = i;
+		count += (height > below) & !seen;
 	}
 	bool more = true;
 	while (more) { // each turn but the last marks a face
@@ -514,6 +529,31 @@ static void mark_seen(polytope *t, v3d d, double size)
 	}
 }
 
+/// Take the faces that are seen away; the others keep their order. Sets their rim. False: no room.
+static bool remove_seen(polytope *t, edge *rim, int *rim_count)
+{
+	int seen[MOST_FACES + 1], count = 0;
+	for (int i = 0; i < t->face_count; i++) {
+		seen[count] = i;
+		count += t->faces[i].gone;
+	}
+	seen[count] = t->face_count;
+	for (int i = 0; i < count; i++) {
+		const int16_t *c = t->faces[seen[i]].corner;
+		if (!toggle_edge(rim, rim_count, c[0], c[1]) || !toggle_edge(rim, rim_count, c[1], c[2]) ||
+			!toggle_edge(rim, rim_count, c[2], c[0]))
+			return false;
+	}
+	for (int i = 0; i < count; i++) { // those between two of them move down together
+		for (int k = seen[i] + 1; k < seen[i + 1]; k++) {
+			t->faces[k - 1 - i] = t->faces[k];
+			t->key[k - 1 - i] = t->key[k];
+		}
+	}
+	t->face_count -= count;
+	return true;
+}
+
 /// Put a new vertex outside: the faces that it sees give way to those that join it with their rim.
 /// False: no room. Its lists leave the stack before witnesses are looked for.
 static __attribute__((noinline)) bool grow(polytope *t, const cr_simplex_vertex *w, double size)
@@ -523,23 +563,11 @@ static __attribute__((noinline)) bool grow(polytope *t, const cr_simplex_vertex 
 	if (t->vertex_count == MOST_VERTICES)
 		return false;
 	mark_seen(t, w->d, size);
-	int kept = 0;
-	for (int i = 0; i < t->face_count; i++) {
-		const face *f = &t->faces[i];
-		if (!f->gone) {
-			if (kept < i)
-				t->faces[kept] = *f;
-			kept++;
-			continue;
-		}
-		const int p = f->corner[0], q = f->corner[1], r = f->corner[2];
-		if (!toggle_edge(rim, &rim_count, p, q) || !toggle_edge(rim, &rim_count, q, r) || !toggle_edge(rim, &rim_count, r, p))
-			return false;
-	}
-	t->face_count = kept;
+	if (!remove_seen(t, rim, &rim_count))
+		return false;
 	t->vertices[t->vertex_count] = *w;
 	for (int i = 0; i < rim_count; i++) {
-		if (!add_face(t, rim[i].from, rim[i].to, t->vertex_count, size))
+		if (!add_face(t, (int)(rim[i] >> 16), (int)(rim[i] & 0xffff), t->vertex_count, size))
 			return false;
 	}
 	t->vertex_count++;
@@ -722,12 +750,14 @@ static int take_face(polytope *t, double upper)
 	const int best = nearest_face(t);
 	if (best < 0 || !(t->faces[best].distance < upper))
 		return -1;
-	for (int i = 0; i < t->face_count; i++)
-		t->faces[i].gone = t->faces[i].gone || v3d_dot(t->faces[i].normal, t->faces[best].normal) > SIDE_BY_SIDE;
+	for (int i = 0; i < t->face_count; i++) {
+		if (v3d_dot(t->faces[i].normal, t->faces[best].normal) > SIDE_BY_SIDE)
+			t->key[i] = (double)INFINITY;
+	}
 	return best;
 }
 
-/// Not inlined: its polytope takes 8 KB of stack, which pairs apart do not need.
+/// Not inlined: its polytope takes 9 KB of stack, which pairs apart do not need.
 static __attribute__((noinline)) void search_depth(const pair *p, const cr_simplex *s, depth *found)
 {
 	polytope t;
