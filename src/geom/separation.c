@@ -105,7 +105,6 @@ static double descend(const pair *p, cr_simplex *s, v3d *normal)
 
 typedef struct face {
 	v3d normal;
-	double distance; // of its plane from the origin, along the normal
 	int16_t corner[3];
 	bool gone;
 	// its corners lie in a line, up to rounding: its plane is that of the face across its longest
@@ -118,10 +117,11 @@ typedef uint32_t edge; // from << 16 | to
 typedef struct polytope {
 	cr_simplex_vertex vertices[MOST_VERTICES];
 	face faces[MOST_FACES];
-	double key[MOST_FACES]; // distances of faces that may be the nearest; of others infinite
+	double distance[MOST_FACES]; // of the planes of faces from the origin, along their normals
 	int vertex_count;
 	int face_count;
-	bool some_thin; // faces were
+	bool some_thin;  // faces were
+	bool some_taken; // faces are, by take_face
 } polytope;
 
 /// The corner of a face at which its longest edge starts. Sets the squares of the edges' lengths.
@@ -156,8 +156,7 @@ static bool add_face(polytope *t, int i, int j, int k, double size)
 	const double area = v3d_length(n);
 	f->thin = !(area > THIN * size * (LONGEST * size)) && is_thin(t, f, area, size);
 	f->normal = area > 0 ? v3d_scale(n, 1 / area) : (v3d){ 0, 0, 0 };
-	f->distance = v3d_dot(f->normal, p);
-	t->key[t->face_count - 1] = f->thin ? (double)INFINITY : f->distance;
+	t->distance[t->face_count - 1] = v3d_dot(f->normal, p);
 	t->some_thin = t->some_thin || f->thin;
 	return true;
 }
@@ -191,7 +190,7 @@ static void lend_planes(polytope *t)
 			f = &t->faces[across];
 		}
 		t->faces[i].normal = f->normal;
-		t->faces[i].distance = f->thin ? (double)INFINITY : f->distance;
+		t->distance[i] = f->thin ? (double)INFINITY : t->distance[f - t->faces];
 	}
 }
 
@@ -264,7 +263,7 @@ static bool start_polytope(const pair *p, const cr_simplex *s, polytope *t)
 	t->vertices[0] = s->v[0];
 	t->vertex_count = 1;
 	t->face_count = 0;
-	t->some_thin = false;
+	t->some_thin = t->some_taken = false;
 	for (int i = 1; i < s->count; i++) {
 		if (widens(t, s->v[i].d, p->size))
 			t->vertices[t->vertex_count++] = s->v[i];
@@ -433,7 +432,7 @@ static bool start_on_flat(const pair *p, polytope *t)
 	if (!best)
 		return false;
 	t->face_count = 0;
-	t->some_thin = false;
+	t->some_thin = t->some_taken = false;
 	const int count = t->vertex_count;
 	t->vertices[t->vertex_count++] = support(p, v3d_neg(best->normal));
 	for (int i = 0; i < count; i++) {
@@ -445,6 +444,17 @@ static bool start_on_flat(const pair *p, polytope *t)
 	return true;
 }
 
+/// Leaves out faces that are thin or taken.
+static int nearest_of_some(const polytope *t)
+{
+	int best = -1;
+	for (int i = 0; i < t->face_count; i++) {
+		if (!t->faces[i].gone && !t->faces[i].thin && (best < 0 || t->distance[i] < t->distance[best]))
+			best = i;
+	}
+	return best;
+}
+
 static double lesser(double a, double b) { return a < b ? a : b; }
 
 /// Of equally near faces the first; -1: none. Four least ones side by side, so that none waits for
@@ -452,7 +462,9 @@ static double lesser(double a, double b) { return a < b ? a : b; }
 static int nearest_face(const polytope *t)
 {
 	double least[4] = { (double)INFINITY, (double)INFINITY, (double)INFINITY, (double)INFINITY };
-	const double *key = t->key;
+	const double *key = t->distance;
+	if (t->some_thin || t->some_taken)
+		return nearest_of_some(t);
 	int i = 0;
 	for (; i + 4 <= t->face_count; i += 4) {
 		for (int k = 0; k < 4; k++)
@@ -486,7 +498,7 @@ static bool toggle_edge(edge *rim, int *count, int from, int to)
 }
 
 /// How far a vertex lies above the plane of a face.
-static double height_over(const face *f, v3d d) { return v3d_dot(f->normal, d) - f->distance; }
+static double height_over(const polytope *t, int f, v3d d) { return v3d_dot(t->faces[f].normal, d) - t->distance[f]; }
 
 /// Does a face that stays border one that goes, by an edge on whose near side the new vertex lies?
 /// The face that joins the two would lie on this one and look inward.
@@ -508,13 +520,14 @@ static bool is_covered(const polytope *t, const face *f, v3d d)
 /// it sees all of them that it covers.
 static void mark_seen(polytope *t, v3d d, double size)
 {
-	int level[MOST_FACES + 1], count = 0;
+	int16_t level[MOST_FACES + 1];
+	int count = 0;
 	const double above = SMALL * size, below = -NEAR * size;
 	for (int i = 0; i < t->face_count; i++) {
-		const double height = height_over(&t->faces[i], d);
+		const double height = height_over(t, i, d);
 		const bool seen = height > above;
 		t->faces[i].gone = seen;
-		level[count] = i;
+		level[count] = (int16_t)i;
 		count += (height > below) & !seen;
 	}
 	bool more = true;
@@ -532,12 +545,13 @@ static void mark_seen(polytope *t, v3d d, double size)
 /// Take the faces that are seen away; the others keep their order. Sets their rim. False: no room.
 static bool remove_seen(polytope *t, edge *rim, int *rim_count)
 {
-	int seen[MOST_FACES + 1], count = 0;
+	int16_t seen[MOST_FACES + 1];
+	int count = 0;
 	for (int i = 0; i < t->face_count; i++) {
-		seen[count] = i;
+		seen[count] = (int16_t)i;
 		count += t->faces[i].gone;
 	}
-	seen[count] = t->face_count;
+	seen[count] = (int16_t)t->face_count;
 	for (int i = 0; i < count; i++) {
 		const int16_t *c = t->faces[seen[i]].corner;
 		if (!toggle_edge(rim, rim_count, c[0], c[1]) || !toggle_edge(rim, rim_count, c[1], c[2]) ||
@@ -547,7 +561,7 @@ static bool remove_seen(polytope *t, edge *rim, int *rim_count)
 	for (int i = 0; i < count; i++) { // those between two of them move down together
 		for (int k = seen[i] + 1; k < seen[i + 1]; k++) {
 			t->faces[k - 1 - i] = t->faces[k];
-			t->key[k - 1 - i] = t->key[k];
+			t->distance[k - 1 - i] = t->distance[k];
 		}
 	}
 	t->face_count -= count;
@@ -595,10 +609,10 @@ static cr_simplex nearest_on_face(const polytope *t, const face *f)
 }
 
 /// Do all corners of a face lie in the plane of another one, up to rounding?
-static bool lies_in_plane(const polytope *t, const face *f, const face *plane, double size)
+static bool lies_in_plane(const polytope *t, const face *f, int plane, double size)
 {
 	for (int k = 0; k < 3; k++) {
-		if (!(fabs(height_over(plane, t->vertices[f->corner[k]].d)) <= NEAR * size))
+		if (!(fabs(height_over(t, plane, t->vertices[f->corner[k]].d)) <= NEAR * size))
 			return false;
 	}
 	return true;
@@ -612,7 +626,7 @@ static point_pair find_witness(const polytope *t, const face *f, double size)
 {
 	cr_simplex s = nearest_on_face(t, f);
 	for (int i = 0; i < t->face_count && s.count < 3; i++) {
-		if (&t->faces[i] == f || !lies_in_plane(t, &t->faces[i], f, size))
+		if (&t->faces[i] == f || !lies_in_plane(t, &t->faces[i], (int)(f - t->faces), size))
 			continue;
 		const cr_simplex other = nearest_on_face(t, &t->faces[i]);
 		s = cr_nearer_simplex(&s, &other);
@@ -714,20 +728,21 @@ static void expand(const pair *p, polytope *t, int most_vertices, depth *found)
 		const int nearest = nearest_face(t);
 		if (nearest < 0)
 			return;
-		const face f = t->faces[nearest];
+		const v3d normal = t->faces[nearest].normal;
+		const double distance = t->distance[nearest];
 		// Once the origin is inside, the nearest face only moves outward, unless rounding has
 		// broken the surface.
-		if (found->lower > 0 && f.distance < found->lower - NEAR * p->size)
+		if (found->lower > 0 && distance < found->lower - NEAR * p->size)
 			return;
-		const cr_simplex_vertex w = support(p, f.normal);
-		const double most = v3d_dot(f.normal, w.d);
-		found->lower = fmax(f.distance, found->lower);
+		const cr_simplex_vertex w = support(p, normal);
+		const double most = v3d_dot(normal, w.d);
+		found->lower = fmax(distance, found->lower);
 		if (most < found->upper) {
 			found->upper = most;
-			found->direction = f.normal;
+			found->direction = normal;
 			found->at = find_witness(t, &t->faces[nearest], p->size);
 		}
-		if (found->upper - f.distance <= NEAR * p->size || !(most - f.distance > SMALL * p->size) || !grow(t, &w, p->size))
+		if (found->upper - distance <= NEAR * p->size || !(most - distance > SMALL * p->size) || !grow(t, &w, p->size))
 			return;
 	}
 }
@@ -747,17 +762,18 @@ static bool find_flat_depth(const pair *p, polytope *t, depth *found)
 /// none. Takes those about its normal too.
 static int take_face(polytope *t, double upper)
 {
+	t->some_taken = true; // or were to go when there was no room
 	const int best = nearest_face(t);
-	if (best < 0 || !(t->faces[best].distance < upper))
+	if (best < 0 || !(t->distance[best] < upper))
 		return -1;
 	for (int i = 0; i < t->face_count; i++) {
 		if (v3d_dot(t->faces[i].normal, t->faces[best].normal) > SIDE_BY_SIDE)
-			t->key[i] = (double)INFINITY;
+			t->faces[i].gone = true;
 	}
 	return best;
 }
 
-/// Not inlined: its polytope takes 9 KB of stack, which pairs apart do not need.
+/// Not inlined: its polytope takes 8 KB of stack, which pairs apart do not need.
 static __attribute__((noinline)) void search_depth(const pair *p, const cr_simplex *s, depth *found)
 {
 	polytope t;
