@@ -130,6 +130,7 @@ typedef struct scene_rigid {
 typedef struct scene_soft_pin {
 	double lower[3], upper[3];
 	double until; ///< seconds; INFINITY: for ever
+	double break_force; ///< N, of all its vertices together; INFINITY: it bears all
 	/// a mover, or an obstacle that cloth does not push; "": they stay where they are
 	char to[SCENE_NAME_SIZE];
 } scene_soft_pin;

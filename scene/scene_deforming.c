@@ -228,9 +228,19 @@ static bool has_holder(const io_json_node *node, const scene_description *scene,
 	return io_json_member_error(node, "to", "there is no mover or obstacle \"%s\"", name);
 }
 
+/// A field by which cloth or its pins break. What pulls shows as stretch, so nothing limits that.
+static void allow_breaking(const io_json_node *body, const io_json_node *node, const char *field, scene_soft_source *source)
+{
+	if (source->body.kind != SIM_SOFT_CLOTH)
+		io_json_member_error(node, field, "is for cloth, not for a body that keeps its volume");
+	else if (io_json_has(body, "stretch_limit") && source->body.stretch_limit > 0)
+		io_json_member_error(node, field, "needs a \"stretch_limit\" of 0: cloth that may not stretch shows no force");
+	source->body.stretch_limit = 0;
+}
+
 static void read_pins(const io_json_node *body, const scene_description *scene, scene_soft_source *source)
 {
-	static const char *const fields[] = { "lower", "upper", "to", "until", NULL };
+	static const char *const fields[] = { "lower", "upper", "to", "until", "break_force", NULL };
 	io_json_node list;
 	if (!io_json_member(body, "pins", &list))
 		return;
@@ -248,6 +258,10 @@ static void read_pins(const io_json_node *body, const scene_description *scene, 
 		read_vector(&node, "upper", SCENE_FARTHEST, pin->upper);
 		pin->until = INFINITY;
 		io_json_number(&node, "until", 0, 1e6, &pin->until);
+		pin->break_force = INFINITY;
+		io_json_number(&node, "break_force", 1e-9, 1e12, &pin->break_force);
+		if (pin->break_force < INFINITY)
+			allow_breaking(body, &node, "break_force", source);
 		scene_read_name(&node, "to", pin->to);
 		if (pin->to[0])
 			has_holder(&node, scene, pin->to);
@@ -292,8 +306,8 @@ static bool read_closed(const io_json_node *node, const char *field, const scene
 /// A rigid body with mass has no field of deforming bodies.
 static void read_rigid(const io_json_node *node, sim_soft_body *body)
 {
-	static const char *const others[] = { "keeps_volume", "density", "stiffness", "stretch_limit", "bending", "bulk", "shear",
-		"flat", "pins" };
+	static const char *const others[] = { "keeps_volume", "density", "stiffness", "stretch_limit", "tear_stretch", "bending",
+		"bulk", "shear", "flat", "pins" };
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		if (io_json_has(node, others[i]))
 			io_json_member_error(node, others[i], "a rigid body has none");
@@ -327,6 +341,7 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 	io_json_number(node, "bending", 0, 1e12, &body->bending);
 	io_json_number(node, "bulk", 1e-9, 1e15, &body->bulk);
 	io_json_number(node, "shear", 0, 1e15, &body->shear);
+	io_json_number(node, "tear_stretch", 1e-6, 1e6, &body->tear_stretch);
 	io_json_bool(node, "flat", &body->flat);
 	read_vector(node, "velocity", 1e6, body->velocity);
 }
@@ -341,7 +356,7 @@ static void read_bodies(const io_json_node *section, const char *name, bool rigi
 {
 	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", "keys", "animation", NULL };
 	static const char *const list_fields[] = { SURFACE_FIELDS, "rigid", "mass", "keeps_volume", "density", "stiffness",
-		"stretch_limit", "bending", "bulk", "shear", "flat", "velocity", "pins", "grid", "jitter", NULL };
+		"stretch_limit", "tear_stretch", "bending", "bulk", "shear", "flat", "velocity", "pins", "grid", "jitter", NULL };
 	io_json_node list;
 	if (!io_json_member(section, name, &list))
 		return;
@@ -370,6 +385,8 @@ static void read_bodies(const io_json_node *section, const char *name, bool rigi
 			source->keys = scene_read_keys(&node, &source->body.motion.keys);
 		} else {
 			read_material(&node, source, &source->body);
+			if (io_json_has(&node, "tear_stretch"))
+				allow_breaking(&node, &node, "tear_stretch", source);
 			read_pins(&node, scene, source);
 			read_copies(&node, source);
 		}

@@ -153,6 +153,9 @@ static void join_soft_substep(sim_soft_step *sum, const sim_soft_step *part)
 	sum->halvings += before.halvings;
 	sum->leads += before.leads;
 	sum->gave_way += before.gave_way;
+	sum->tears += before.tears;
+	sum->pins_broken += before.pins_broken;
+	sum->pin_force = fmax(sum->pin_force, before.pin_force);
 	if (before.stretch_worst > sum->stretch_worst) {
 		sum->stretch_worst = before.stretch_worst;
 		sum->stretch_body = before.stretch_body;

@@ -143,6 +143,38 @@ static bool has_times(const scene_soft_source *source)
 	return false;
 }
 
+/// Do some of its pins break?
+static bool has_forces(const scene_soft_source *source)
+{
+	for (int32_t k = 0; k < source->pin_count; k++) {
+		if (source->pins[k].break_force < INFINITY)
+			return true;
+	}
+	return false;
+}
+
+/// The pins that break of a body: all its pins are counted.
+static bool note_forces(const filling *f, const scene_soft_source *source, sim_soft_body *body)
+{
+	double *forces = malloc((size_t)source->pin_count * sizeof *forces);
+	int32_t *numbers = malloc((size_t)body->vertex_count * sizeof *numbers);
+	body->break_forces = forces;
+	body->pin_numbers = numbers;
+	if (!forces || !numbers)
+		return no_memory(f);
+	body->break_count = source->pin_count;
+	for (int32_t k = 0; k < source->pin_count; k++)
+		forces[k] = source->pins[k].break_force;
+	for (int32_t i = 0; i < body->vertex_count; i++) {
+		numbers[i] = -1;
+		for (int32_t k = 0; k < source->pin_count; k++) {
+			if (within(body->places + 3 * (int64_t)i, &source->pins[k]))
+				numbers[i] = forces[k] < INFINITY ? k : -1;
+		}
+	}
+	return true;
+}
+
 static bool pin_vertices(const filling *f, const scene_soft_source *source, sim_soft_body *body)
 {
 	if (source->pin_count == 0)
@@ -153,6 +185,8 @@ static bool pin_vertices(const filling *f, const scene_soft_source *source, sim_
 	body->until = until;
 	if (!pins || (!until && has_times(source)))
 		return no_memory(f);
+	if (has_forces(source) && !note_forces(f, source, body))
+		return false;
 	for (int32_t i = 0; i < body->vertex_count; i++) {
 		pins[i] = SIM_SOFT_FREE;
 		if (until)
@@ -379,6 +413,8 @@ sim_soft *scene_start_deforming_among(
 		free((void *)f.bodies[i].places);
 		free((void *)f.bodies[i].pins);
 		free((void *)f.bodies[i].until);
+		free((void *)f.bodies[i].break_forces);
+		free((void *)f.bodies[i].pin_numbers);
 	}
 	for (int32_t i = 0; frames && i < scene->deforming.source_count; i++)
 		free(frames[i]);

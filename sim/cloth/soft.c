@@ -4,6 +4,7 @@
 #include "sim/cloth/soft_apart.h"
 #include "sim/cloth/soft_levels.h"
 #include "sim/cloth/soft_regions.h"
+#include "sim/cloth/soft_tear.h"
 #include "sim/cloth/soft_topology.h"
 
 #include "carom/carom.h"
@@ -150,6 +151,28 @@ static bool check_mesh(const sim_soft_body *body, const char *where, sim_error *
 	return true;
 }
 
+static bool check_breaking(const sim_soft_body *body, const char *where, sim_error *error)
+{
+	if (body->break_count == 0)
+		return true;
+	if (body->kind != SIM_SOFT_CLOTH || body->stretch_limit > 0)
+		return sim_fail(error, "%sbreak_forces: pins break of cloth alone whose stretch_limit is 0", where);
+	if (body->break_count < 0 || body->break_count > body->vertex_count || !body->break_forces || !body->pin_numbers ||
+		!body->pins)
+		return sim_fail(error, "%sbreak_forces: break_count is %d, or pins or an array of theirs is missing", where,
+			(int)body->break_count);
+	for (int32_t i = 0; i < body->break_count; i++) {
+		if (!(body->break_forces[i] > 0))
+			return sim_fail(error, "%sbreak_forces[%d] is %.9g; it must be above 0", where, (int)i, body->break_forces[i]);
+	}
+	for (int32_t i = 0; i < body->vertex_count; i++) {
+		if (body->pin_numbers[i] < -1 || body->pin_numbers[i] >= body->break_count)
+			return sim_fail(error, "%spin_numbers[%d] is %d; there are %d", where, (int)i, (int)body->pin_numbers[i],
+				(int)body->break_count);
+	}
+	return true;
+}
+
 static bool check_pins(const sim_soft_def *def, const sim_soft_body *body, const char *where, sim_error *error)
 {
 	for (int32_t i = 0; body->pins && i < body->vertex_count; i++) {
@@ -163,7 +186,7 @@ static bool check_pins(const sim_soft_def *def, const sim_soft_body *body, const
 		if (!(body->until[i] >= 0))
 			return sim_fail(error, "%suntil: that of vertex %d is %.9g; it must be 0 or more", where, (int)i, body->until[i]);
 	}
-	return true;
+	return check_breaking(body, where, error);
 }
 
 static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error)
@@ -187,6 +210,7 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 		{ "density", rigid ? 1 : body->density, 1e-6, 1e9 },
 		{ "stiffness", rigid ? 1 : body->stiffness, 1e-9, 1e12 },
 		{ "stretch_limit", rigid ? 0 : body->stretch_limit, 0, 1e6 },
+		{ "tear_stretch", body->tear_stretch, 0, body->kind == SIM_SOFT_CLOTH && body->stretch_limit == 0 ? 1e6 : 0 },
 		{ "bending", rigid ? 1 : body->bending, 0, 1e12 },
 		{ "bulk", body->kind == SIM_SOFT_DEFORMABLE ? body->bulk : 1, 1e-9, 1e15 },
 		{ "shear", body->kind == SIM_SOFT_DEFORMABLE ? body->shear : 0, 0, 1e15 },
@@ -238,12 +262,27 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	s->around_first = place_array(memory, &used, n + 1, sizeof *s->around_first);
 	s->around = place_array(memory, &used, 3 * t, sizeof *s->around);
 	s->inverse_mass = place_array(memory, &used, n, sizeof *s->inverse_mass);
+	const size_t torn = s->tears ? n : 0;
+	s->torn_from = place_array(memory, &used, torn, sizeof *s->torn_from);
+	s->shown_places = place_array(memory, &used, 3 * torn, sizeof *s->shown_places);
+	s->shown_velocities = place_array(memory, &used, 3 * torn, sizeof *s->shown_velocities);
+	s->shown_triangles = place_array(memory, &used, s->tears ? 3 * t : 0, sizeof *s->shown_triangles);
+	s->shown_vertices = place_array(memory, &used, s->tears ? parts + 1 : 0, sizeof *s->shown_vertices);
+	s->bodies = place_array(memory, &used, parts, sizeof *s->bodies);
 	s->edges = place_array(memory, &used, 3 * t, sizeof *s->edges);
 	s->hinges = place_array(memory, &used, 3 * t, sizeof *s->hinges);
 	const size_t pins = s->lets_go ? n : 0;
 	s->until = place_array(memory, &used, pins, sizeof *s->until);
 	s->holder = place_array(memory, &used, pins, sizeof *s->holder);
 	s->let_go_mass = place_array(memory, &used, pins, sizeof *s->let_go_mass);
+	const size_t breaks = (size_t)s->break_count, pulls = breaks > 0 ? 3 * t : 0;
+	s->pin_of = place_array(memory, &used, breaks > 0 ? n : 0, sizeof *s->pin_of);
+	s->break_force = place_array(memory, &used, breaks, sizeof *s->break_force);
+	s->broken_at = place_array(memory, &used, breaks, sizeof *s->broken_at);
+	s->pull_now = place_array(memory, &used, 3 * breaks, sizeof *s->pull_now);
+	s->pull = place_array(memory, &used, 3 * breaks, sizeof *s->pull);
+	s->pull_edges = place_array(memory, &used, pulls, sizeof *s->pull_edges);
+	s->pull_hinges = place_array(memory, &used, pulls, sizeof *s->pull_hinges);
 	s->blows = place_array(memory, &used, s->def.wind.density > 0 ? 3 * t : 0, sizeof *s->blows);
 	s->edge_held = place_array(memory, &used, 3 * t, sizeof *s->edge_held);
 	s->zone_sum = place_array(memory, &used, 4 * n, sizeof *s->zone_sum);
@@ -299,6 +338,7 @@ static int64_t take_keys(const sim_soft *s, sim_keys *keys, int64_t first)
 static void fill_parts(sim_soft *s, const sim_soft_def *def)
 {
 	int32_t vertex = 0, triangle = 0;
+	int32_t pin = 0;
 	int64_t key = 0, frame = 0;
 	for (int32_t i = 0; i < s->part_count; i++) {
 		const sim_soft_body *body = &def->bodies[i];
@@ -307,9 +347,11 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 			.first_vertex = vertex,
 			.first_triangle = triangle,
 			.vertex_count = body->vertex_count,
+			.vertex_room = body->vertex_count + soft_spare_vertices(body),
 			.triangle_count = body->triangle_count,
 			.friction = body->friction,
 			.stretch_limit = body->kind == SIM_SOFT_RIGID ? 0 : body->stretch_limit,
+			.tear_stretch = body->tear_stretch,
 			.motion = body->motion,
 			.frames = body->frames,
 			.led = (body->kind == SIM_SOFT_RIGID || body->kind == SIM_SOFT_SOLID) && body->led };
@@ -324,10 +366,16 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 		s->body_vertices[i] = vertex;
 		s->body_triangles[i] = triangle;
 		copy_mesh(s, part, body);
-		soft_note_pins(s, body, vertex);
+		soft_note_pins(s, body, vertex, pin);
+		soft_lay_up_spares(s, part);
+		s->bodies[i] = *body;
+		s->bodies[i].places = NULL; // the caller's
+		s->bodies[i].triangles = s->bodies[i].pins = s->bodies[i].pin_numbers = NULL;
+		s->bodies[i].until = s->bodies[i].break_forces = NULL;
+		pin += body->break_count;
 		if (part->rests)
 			round_places(s->place + 3 * (int64_t)vertex, part->vertex_count);
-		vertex += body->vertex_count;
+		vertex += part->vertex_room;
 		triangle += body->triangle_count;
 	}
 	s->body_vertices[s->part_count] = vertex;
@@ -412,6 +460,7 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 	}
 	const bool colored = soft_color_shapes(s);
 	soft_hold_pins(s);
+	soft_list_pulls(s);
 	s->levels = colored ? soft_create_levels(s) : NULL;
 	if (!s->levels) {
 		return sim_fail(error, "out of memory");
@@ -520,15 +569,28 @@ static bool check_start(sim_soft *s, sim_error *error)
 
 // ---- Life ----
 
+/// Of surfaces as they are at the start, with what holds them together.
+static uint64_t hash_shape(const sim_soft *s)
+{
+	uint64_t shape = sim_hash_doubles(SIM_HASH_START, s->local, 3 * (int64_t)s->vertex_count);
+	for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i++)
+		shape = sim_hash_word(shape, (uint64_t)s->triangles[i]);
+	for (int64_t i = 0; i < s->edge_count; i++)
+		shape = sim_hash_doubles(shape, &s->edges[i].length, 1);
+	return soft_hash_frames(s, shape);
+}
+
 static bool count_all(sim_soft *s, const sim_soft_def *def, sim_error *error)
 {
 	int64_t vertices = 0, triangles = 0;
 	for (int32_t i = 0; i < def->body_count; i++) {
 		if (!check_body(def, i, error))
 			return false;
-		vertices += def->bodies[i].vertex_count;
+		vertices += (int64_t)def->bodies[i].vertex_count + soft_spare_vertices(&def->bodies[i]);
+		s->tears |= def->bodies[i].tear_stretch > 0;
 		triangles += def->bodies[i].triangle_count;
-		s->lets_go |= def->bodies[i].pins && def->bodies[i].until;
+		s->lets_go |= def->bodies[i].pins && (def->bodies[i].until || def->bodies[i].break_count > 0);
+		s->break_count += def->bodies[i].break_count;
 		s->key_count += def->bodies[i].motion.keys.count;
 		s->frame_numbers += 3 * (int64_t)def->bodies[i].frames.count * def->bodies[i].vertex_count;
 	}
@@ -560,8 +622,11 @@ sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_e
 		sim_destroy_soft(s);
 		return NULL;
 	}
-	if (fill(s, def, error) && check_start(s, error))
+	if (fill(s, def, error) && check_start(s, error)) {
+		s->shape = hash_shape(s);
+		soft_show(s);
 		return s;
+	}
 	sim_destroy_soft(s);
 	return NULL;
 }
@@ -807,6 +872,7 @@ static soft_verdict do_part(sim_soft *s, double from, double duration, int32_t s
 		s->step.ms_solver += sim_now_ms() - start;
 		soft_end_solids(s, duration);
 		soft_sum_reactions(s);
+		soft_end_pulls(s, duration);
 	}
 	return verdict;
 }
@@ -891,8 +957,12 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	s->step = (sim_soft_step){ .step = s->steps + 1, .time = time };
 	if (!soft_release_pins(s, s->time))
 		return sim_fail(error, "out of memory");
+	if (!soft_tear(s, error))
+		return false;
 	memcpy(s->place, s->committed, bytes);
 	memcpy(s->velocity, s->committed_velocity, bytes);
+	if (s->break_count > 0)
+		memset(s->pull, 0, 3 * (size_t)s->break_count * sizeof *s->pull);
 	soft_reset_spheres(s, false);
 	soft_reset_solids(s, false);
 	for (int32_t i = 0; i < s->part_count; i++)
@@ -912,9 +982,11 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	soft_commit_solids(s);
 	s->steps++;
 	s->time = time;
+	soft_break_pins(s);
 	for (int32_t i = 0; i < s->part_count; i++)
 		s->parts[i].way.begin = s->parts[i].way.end;
 	measure(s);
+	soft_show(s);
 	s->step.ms_total = sim_now_ms() - start;
 	if (step)
 		*step = s->step;
@@ -929,8 +1001,11 @@ void sim_soft_lead(sim_soft *s, int32_t body, carom_pose end) { s->parts[body].w
 
 sim_soft_surface sim_soft_get_surface(const sim_soft *s)
 {
+	if (s->tears)
+		return (sim_soft_surface){ s->shown_vertices[s->part_count], s->triangle_count, s->shown_places, s->shown_velocities,
+			s->shown_triangles, s->shown_vertices, s->body_triangles, s->part_count, s->torn, true };
 	return (sim_soft_surface){ s->vertex_count, s->triangle_count, s->committed, s->committed_velocity, s->triangles,
-		s->body_vertices, s->body_triangles, s->part_count };
+		s->body_vertices, s->body_triangles, s->part_count, 0, false };
 }
 
 bool sim_soft_is_rigid(const sim_soft *s, int32_t body) { return soft_is_told(&s->parts[body]); }
@@ -989,23 +1064,21 @@ double sim_soft_elastic_energy(const sim_soft *s)
 bool sim_soft_move_state(sim_soft *s, sim_tape *tape, sim_error *error)
 {
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->committed;
-	uint64_t shape = sim_hash_doubles(SIM_HASH_START, s->local, 3 * (int64_t)s->vertex_count);
-	for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i++)
-		shape = sim_hash_word(shape, (uint64_t)s->triangles[i]);
-	for (int64_t i = 0; i < s->edge_count; i++)
-		shape = sim_hash_doubles(shape, &s->edges[i].length, 1);
-	shape = soft_hash_frames(s, shape);
 	sim_tape_expect(tape, s->vertex_count);
 	sim_tape_expect(tape, s->triangle_count);
 	sim_tape_expect(tape, s->part_count);
-	sim_tape_expect(tape, (long long)shape);
+	sim_tape_expect(tape, (long long)s->shape);
 	if (tape->failed && !tape->writing)
 		return sim_fail(error, "bodies: their surfaces are others");
 	sim_tape_move(tape, &s->steps, sizeof s->steps);
 	sim_tape_move(tape, &s->time, sizeof s->time);
 	sim_tape_move(tape, &s->crossings, sizeof s->crossings);
+	if (!soft_move_tears(s, tape, error))
+		return false;
 	sim_tape_move(tape, s->committed, bytes);
 	sim_tape_move(tape, s->committed_velocity, bytes);
+	soft_move_pins(s, tape);
+	soft_show(s);
 	for (int32_t i = 0; i < s->part_count; i++)
 		sim_tape_move(tape, &s->parts[i].way, sizeof s->parts[i].way);
 	for (int32_t i = 0; i < s->part_count; i++) {

@@ -79,6 +79,9 @@ typedef struct sim_soft_body {
 	/// most part by which an edge may get longer than at the start, where bodies that move do not
 	/// pull it apart; 0: as far as it will, of a body with a shear modulus by half of it
 	double stretch_limit;
+	/// an edge of a cloth without a stretch_limit that is longer than at the start by more than
+	/// this part tears; 0: none does
+	double tear_stretch;
 	double bending; ///< N m
 	double bulk;    ///< of a deformable body, against change of volume, Pa
 	/// of a deformable body, against change of form, Pa, as that of a solid; 0: a skin around a
@@ -92,6 +95,12 @@ typedef struct sim_soft_body {
 	/// [vertex_count] seconds at which the pin of a vertex lets go: in the first step that begins
 	/// then or later. INFINITY: never, as with NULL
 	const double *until;
+	/// [break_count] N: pins of a cloth without a stretch_limit that break where its vertices
+	/// pull at them with more than this, all vertices of one together. INFINITY: it never breaks
+	const double *break_forces;
+	int32_t break_count;
+	/// [vertex_count] which of these pins holds a vertex; -1: none of them. NULL: none does
+	const int32_t *pin_numbers;
 } sim_soft_body;
 
 /// Air in motion. All zero: there is none.
@@ -163,6 +172,9 @@ typedef struct sim_soft_step {
 	double stretch_worst;  ///< of an edge: its length as part of that at rest, less 1; at least 0
 	int32_t stretch_body;  ///< the body of that edge
 	double stretch_mean;   ///< mean over all edges, with 0 for one that is shorter than at rest
+	int32_t pins_broken;   ///< whose force was too large in this step: they let go in the next one
+	double pin_force;      ///< N, the largest mean force over this step on a pin that may break
+	int32_t tears;         ///< vertices that were split as the step began
 	double kinetic_energy; ///< joules; without led solids
 	double ms_total, ms_detection, ms_solver;
 } sim_soft_step;
@@ -248,9 +260,14 @@ typedef struct sim_soft_surface {
 	const int32_t *body_vertices; ///< [body_count + 1] first vertex of each body
 	const int32_t *body_triangles;
 	int32_t body_count;
+	/// Times that a vertex was split. Cloth that tears gets vertices, behind those that it had;
+	/// corners of triangles change, their number and order do not.
+	int64_t tears;
+	bool may_tear; ///< is there cloth that tears?
 } sim_soft_surface;
 
-/// Valid until the simulation is destroyed; places change with each step.
+/// Valid until the simulation is destroyed; places change with each step. Where cloth tears, all
+/// but the numbers of bodies and triangles do.
 sim_soft_surface sim_soft_get_surface(const sim_soft *soft);
 
 /// The pose of the centre of a solid, turned from how it was at the start, and its velocity and

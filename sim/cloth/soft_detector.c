@@ -87,6 +87,45 @@ soft_detector *soft_create_detector(const sim_soft *s, double separation, double
 	return NULL;
 }
 
+/// The vertices of a part that were in a mesh of fewer: each was that of its number, or its twin.
+static int32_t *map_vertices(const sim_soft *s, const soft_part *part, int32_t before)
+{
+	int32_t *from = soft_alloc(s, (size_t)part->vertex_count * sizeof *from);
+	for (int32_t i = 0; from && i < part->vertex_count; i++) {
+		int32_t v = i;
+		while (v >= before)
+			v = s->torn_from[part->first_vertex + v] - part->first_vertex;
+		from[i] = v;
+	}
+	return from;
+}
+
+static bool change_mesh(const sim_soft *s, soft_detector *d, int32_t number, sim_error *error)
+{
+	const soft_part *part = &s->parts[number];
+	carom_mesh *mesh = soft_make_mesh(s, part, error);
+	if (!mesh)
+		return false;
+	carom_vertex_view view;
+	bool changed = carom_world_get_vertices(d->world, d->ids[number], &view) == CAROM_SUCCESS || say(s, error);
+	int32_t *from = changed ? map_vertices(s, part, view.count) : NULL;
+	if (changed && !from)
+		changed = sim_fail(error, "out of memory");
+	changed = changed && (carom_world_set_mesh(d->world, d->ids[number], mesh, from, NULL) == CAROM_SUCCESS || say(s, error));
+	soft_free(s, from, (size_t)part->vertex_count * sizeof *from);
+	carom_release_mesh(mesh);
+	return changed;
+}
+
+bool soft_change_meshes(const sim_soft *s, soft_detector *d, sim_error *error)
+{
+	for (int32_t i = 0; i < s->part_count; i++) {
+		if (s->parts[i].tear_stretch > 0 && !change_mesh(s, d, i, error))
+			return false;
+	}
+	return true;
+}
+
 static bool move_parts(const sim_soft *s, const soft_detector *d, const double *begin, const double *end, sim_error *error)
 {
 	for (int32_t i = 0; i < s->part_count; i++) {

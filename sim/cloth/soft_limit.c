@@ -202,7 +202,8 @@ static void mark_anchored(sim_soft *s)
 	for (int32_t i = 0; i < s->part_count; i++)
 		s->parts[i].anchored = false;
 	for (int32_t i = 0; i < s->vertex_count; i++) {
-		if (s->inverse_mass[i] == 0 && s->parts[s->part_of[i]].kind != SIM_SOFT_RIGID)
+		const soft_part *part = &s->parts[s->part_of[i]];
+		if (s->inverse_mass[i] == 0 && part->kind != SIM_SOFT_RIGID && i < part->first_vertex + part->vertex_count)
 			s->parts[soft_find_root(islands, s->part_of[i])].anchored = true;
 	}
 	for (int32_t i = 0; i < s->part_count; i++)

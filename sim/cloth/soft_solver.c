@@ -203,6 +203,7 @@ void soft_solve(sim_soft *s, double time, double duration, int32_t substeps)
 	memcpy(s->place, s->begin, bytes);
 	memcpy(s->velocity, s->begin_velocity, bytes);
 	soft_clear_impulses(s);
+	soft_clear_pulls(s);
 	soft_start_spheres(s);
 	soft_start_solids(s);
 	for (int32_t i = 0; i < substeps; i++) {
@@ -213,6 +214,7 @@ void soft_solve(sim_soft *s, double time, double duration, int32_t substeps)
 		soft_predict_solids(s, h);
 		soft_limit_levels(s, h);
 		solve_shapes(&step);
+		soft_add_pulls(s, h);
 		soft_push_contacts(s, step.progress, h, false);
 		soft_push_spheres(s, step.progress, false);
 		soft_push_solids(s, h);

@@ -154,6 +154,19 @@ static bool make_spheres(sim_soft *s, int32_t count, const sim_soft_sphere *give
 	return false;
 }
 
+bool soft_change_search(sim_soft *s, sim_error *error)
+{
+	if (!s->spheres)
+		return true;
+	carom_proximity_def def = carom_default_proximity_def();
+	def.device = s->def.device;
+	carom_destroy_proximity(s->spheres->search);
+	s->spheres->search = NULL;
+	s->spheres->pair_count = 0;
+	return (carom_create_proximity(s->context, &def, &s->spheres->search) == CAROM_SUCCESS || say(s, error)) &&
+		add_all(s, error);
+}
+
 static bool is_finite(const double v[3], double most) { return fabs(v[0]) <= most && fabs(v[1]) <= most && fabs(v[2]) <= most; }
 
 static bool check_spheres(const sim_soft *s, int32_t count, const sim_soft_sphere *given, sim_error *error)

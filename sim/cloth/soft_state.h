@@ -97,9 +97,12 @@ typedef struct soft_part {
 	sim_soft_reaction reaction; ///< of a rigid body, in the last step
 	soft_solid solid;           ///< of SIM_SOFT_SOLID
 	double stretch_limit;       ///< of an edge, 0: none
-	double volume, compliance;  ///< of a deformable body; compliance 0: no volume to keep
-	double shear;               ///< 0: it has no regions
-	bool anchored;              ///< holds a vertex, or hangs together with a part that does
+	double tear_stretch;        ///< stretch at which an edge tears, 0: none
+	/// vertices with the spare ones behind them; before the tears of a step
+	int32_t vertex_room, whole_count;
+	double volume, compliance; ///< of a deformable body; compliance 0: no volume to keep
+	double shear;              ///< 0: it has no regions
+	bool anchored;             ///< holds a vertex, or hangs together with a part that does
 	char name[SIM_SOFT_NAME];
 } soft_part;
 
@@ -147,17 +150,37 @@ struct sim_soft {
 	double *until;
 	int32_t *holder;
 	double *let_go_mass;
-	bool lets_go;    ///< are there such pins?
+	bool lets_go;    ///< are there such pins, or pins that break?
 	double released; ///< pins up to this time have let go, seconds
-	double *blows;   ///< [3*triangle_count] N, of simulations with wind
-	double *local;   ///< [3*vertex_count] of carried vertices, in the frame of their body
-	double *rest;    ///< [3*vertex_count] places at the start
+	/// Pins that break, of all parts [break_count]: which one holds a vertex [vertex_count] (-1:
+	/// none), the most that it bears (N), when it broke (s; INFINITY: it holds), and what pulled at
+	/// it in this part of the step and in the step (N s, [3*break_count]).
+	int32_t *pin_of;
+	double *break_force, *broken_at, *pull_now, *pull;
+	/// the edges, and hinges, with a vertex of such a pin; room for all
+	int32_t *pull_edges, *pull_hinges;
+	int32_t break_count, pull_edge_count, pull_hinge_count;
+	double *blows; ///< [3*triangle_count] N, of simulations with wind
+	double *local; ///< [3*vertex_count] of carried vertices, in the frame of their body
+	double *rest;  ///< [3*vertex_count] places at the start
 	/// [vertex_count] of a vertex that an animated collider carries: the vertex of it that takes it
 	/// along; -1: none does
 	int32_t *anchor;
-	soft_edge *edges;   ///< by colour
-	bool *edge_held;    ///< was an edge too long in this part of the step?
-	soft_hinge *hinges; ///< by colour
+	// Of simulations with cloth that tears:
+	bool tears;
+	/// A step tore and failed then, or the state came from a tape: what depends on triangles must
+	/// be made again.
+	bool half_torn, read_torn;
+	int64_t torn;         ///< splits so far
+	int32_t *torn_from;   ///< [vertex_count] of a vertex that was spare: its twin
+	double *shown_places; ///< without spare vertices, as the arrays of a sim_soft_surface
+	double *shown_velocities;
+	int32_t *shown_triangles, *shown_vertices;
+	sim_soft_body *bodies; ///< [part_count] as they were given, their arrays aside
+	uint64_t shape;        ///< a hash of the surfaces as they were at the start
+	soft_edge *edges;      ///< by colour
+	bool *edge_held;       ///< was an edge too long in this part of the step?
+	soft_hinge *hinges;    ///< by colour
 	soft_colors edge_colors, hinge_colors, contact_colors;
 	uint64_t *color_masks; ///< [vertex_count] scratch
 	/// [contact_room] numbers of contacts by colour, and scratch behind them
@@ -214,6 +237,9 @@ void soft_destroy_detector(soft_detector *detector);
 carom_mesh *soft_make_mesh(const sim_soft *soft, const soft_part *part, sim_error *error);
 /// All impacts between begin and end into soft->found, without those that no free vertex takes part
 /// in. False with the reason in error.
+/// Give a detector the surfaces that tear as they are now. False, with the reason in error, when
+/// memory is short; then again.
+bool soft_change_meshes(const sim_soft *soft, soft_detector *detector, sim_error *error);
 bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, const double *end, sim_error *error);
 
 // ---- Solver (soft_solver.c, soft_contact.c) ----
@@ -353,6 +379,9 @@ static inline bool soft_is_told(const soft_part *part)
 	return part->kind == SIM_SOFT_RIGID || (part->kind == SIM_SOFT_SOLID && part->led);
 }
 
+/// Other spheres are near other triangles: look for them in the surfaces as they are now.
+bool soft_change_search(sim_soft *soft, sim_error *error);
+
 // ---- Animated colliders (soft_frames.c) ----
 
 /// Name of the first field of frames that is out of range, or NULL.
@@ -369,12 +398,25 @@ uint64_t soft_hash_frames(const sim_soft *soft, uint64_t hash);
 
 // ---- Pins that let go (soft_release.c) ----
 
-/// Note the pins of a body that let go; its vertices begin at first.
-void soft_note_pins(sim_soft *soft, const sim_soft_body *body, int32_t first);
+/// Note the pins of a body that let go; its vertices begin at first, and its pins that break at
+/// first_pin.
+void soft_note_pins(sim_soft *soft, const sim_soft_body *body, int32_t first, int32_t first_pin);
 /// Does something hold a vertex, now and for ever?
 bool soft_is_held_for_good(const sim_soft *soft, int32_t vertex);
 /// Hold the vertices that are let go later, once constraints have their colours.
 void soft_hold_pins(sim_soft *soft);
+/// Edges or hinges are others: look for those at pins that break.
+void soft_list_pulls(sim_soft *soft);
+/// A part of the step begins: nothing has pulled yet.
+void soft_clear_pulls(sim_soft *soft);
+/// Add what edges and hinges have pulled in a substep of so many seconds.
+void soft_add_pulls(sim_soft *soft, double duration);
+/// A part of the step of so many seconds is done: add what contacts and weight have given.
+void soft_end_pulls(sim_soft *soft, double duration);
+/// The step is done: break the pins whose mean force in it was too large.
+void soft_break_pins(sim_soft *soft);
+/// Move which pins are broken. Those of a tape that is read let go in the next step.
+void soft_move_pins(sim_soft *soft, sim_tape *tape);
 /// Let the pins go that are due at a time. False when memory is short; nothing has changed then.
 bool soft_release_pins(sim_soft *soft, double time);
 

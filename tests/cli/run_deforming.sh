@@ -28,7 +28,7 @@ same "steps of the scene" "$(field steps out)" 20
 
 # The files, the fields, and a table with the columns that are promised.
 expect 0 out '"crossings_final":[[:space:]]*0,' run scene.json --out one --threads 1 --json
-for name in scene bodies vertices triangles steps time_step frames impacts impacts_more impacts_undecided impacts_peak searches solves zones zone_vertices halvings leads gave_way crossed_steps stretch_peak stretch_final stretch_mean_final kinetic_energy_peak kinetic_energy_final total detection solver output hash threads simd; do
+for name in scene bodies vertices triangles steps time_step frames impacts impacts_more impacts_undecided impacts_peak searches solves zones zone_vertices halvings leads gave_way crossed_steps pins_broken pin_force_peak tears stretch_peak stretch_final stretch_mean_final kinetic_energy_peak kinetic_energy_final total detection solver output hash threads simd; do
 	[ -n "$(field $name out)" ] || fail "no field $name"
 done
 cmp out one/summary.json || fail "--json is not summary.json"
@@ -38,7 +38,7 @@ same triangles "$(field triangles out)" 1452
 same frames "$(field frames out)" 41
 same "files of frames" "$(ls one/frames/frame_* | wc -l)" 41
 same "rows of stats.csv" "$(wc -l < one/stats.csv)" 41
-head -1 one/stats.csv | grep -q '^step,time,impacts,impacts_more,undecided,searches,solves,zones,zone_vertices,halvings,leads,gave_way,crossings,stretch_worst,stretch_mean,kinetic_energy,ms_detection,ms_solver,ms_total$' || fail "columns of stats.csv: $(head -1 one/stats.csv)"
+head -1 one/stats.csv | grep -q '^step,time,impacts,impacts_more,undecided,searches,solves,zones,zone_vertices,halvings,leads,gave_way,crossings,pins_broken,pin_force,tears,stretch_worst,stretch_mean,kinetic_energy,ms_detection,ms_solver,ms_total$' || fail "columns of stats.csv: $(head -1 one/stats.csv)"
 [ "$(field impacts out)" -gt 100 ] || fail "the cloth met nothing"
 hash=$(field hash out)
 

@@ -58,7 +58,8 @@ typedef struct export_deforming {
 	export_track track; ///< 3 numbers for each vertex
 	char *folder;
 	bool obj;
-	int32_t file_vertices, file_triangles; ///< of each file
+	int32_t file_vertices, file_triangles; ///< of each file; of the last one where cloth tears
+	int32_t *file_corners;                 ///< [3*file_triangles] of the last file then, else NULL
 	export_surface *surfaces;              ///< [surface_count] those that are kept
 	int32_t surface_count;
 	int32_t all_surfaces; ///< those left out included

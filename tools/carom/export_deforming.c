@@ -1,4 +1,8 @@
 // Deforming bodies in a page: the mesh files of a run become a track of vertices.
+//
+// Cloth that tears gets vertices, while its triangles stay. So the triangles of the last frame fit
+// all frames: where a vertex is still whole in an earlier frame, its later twins are all there. All
+// formats get those triangles, and lose nothing.
 #include "export.h"
 #include "options.h"
 #include "report.h"
@@ -24,11 +28,47 @@ static int load_frame(const export_deforming *d, int64_t frame, sim_mesh *mesh)
 	return io_load_mesh(path, mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
+/// Give a frame the triangles and vertices of the last one. EXIT_FAILED where its vertices are not
+/// those before tears.
+static int take_later_triangles(const export_deforming *d, const char *path, sim_mesh *mesh)
+{
+	const int64_t corners = 3 * (int64_t)d->file_triangles;
+	int32_t *twin = malloc((size_t)d->file_vertices * sizeof *twin);
+	float *vertices = calloc((size_t)d->file_vertices, 3 * sizeof *vertices);
+	bool fits = true;
+	for (int32_t i = 0; twin && i < d->file_vertices; i++)
+		twin[i] = -1;
+	for (int64_t i = 0; twin && vertices && i < corners && fits; i++) {
+		const int32_t to = d->file_corners[i], from = mesh->triangles[i];
+		fits = from >= 0 && from < mesh->vertex_count && (twin[to] < 0 || twin[to] == from);
+		twin[to] = from;
+		if (fits)
+			memcpy(vertices + 3 * (int64_t)to, mesh->vertices + 3 * (int64_t)from, 3 * sizeof *vertices);
+		mesh->triangles[i] = to;
+	}
+	const bool taken = twin && vertices;
+	free(twin);
+	if (!taken || !fits) {
+		free(vertices);
+		return taken ? report_error(path, "does not have the triangles of the last frame: these are frames of different runs")
+					 : report_error(NULL, "out of memory");
+	}
+	free(mesh->vertices);
+	mesh->vertices = vertices;
+	mesh->vertex_count = d->file_vertices;
+	return EXIT_DONE;
+}
+
 int export_load_deforming(const export_deforming *d, int64_t frame, sim_mesh *mesh)
 {
 	char path[IO_PATH_MAX];
 	if (load_frame(d, frame, mesh) != EXIT_DONE)
 		return EXIT_FAILED;
+	frame_path(d, frame, path);
+	if (d->file_corners && mesh->triangle_count == d->file_triangles && take_later_triangles(d, path, mesh) != EXIT_DONE) {
+		sim_mesh_free(mesh);
+		return EXIT_FAILED;
+	}
 	const int32_t vertices = mesh->vertex_count, triangles = mesh->triangle_count;
 	if (vertices == d->file_vertices && triangles == d->file_triangles) {
 		mesh->vertex_count = (int32_t)(d->track.count / 3);
@@ -36,7 +76,6 @@ int export_load_deforming(const export_deforming *d, int64_t frame, sim_mesh *me
 		return EXIT_DONE;
 	}
 	sim_mesh_free(mesh);
-	frame_path(d, frame, path);
 	return report_error(path, "has %d vertices and %d triangles, and frame 0 has %d and %d: these are frames of different runs",
 		(int)vertices, (int)triangles, (int)d->file_vertices, (int)d->file_triangles);
 }
@@ -163,6 +202,45 @@ static void leave_out_obstacles(export_deforming *d)
 	}
 }
 
+/// The vertices of surfaces where some have torn: bodies.csv tells of the start.
+static void count_torn_vertices(export_deforming *d)
+{
+	int64_t corner = 0;
+	int32_t first = 0;
+	for (int32_t i = 0; i < d->surface_count && d->file_corners; i++) {
+		export_surface *s = &d->surfaces[i];
+		for (const int64_t end = corner + 3 * (int64_t)s->triangle_count; corner < end; corner++) {
+			if (d->file_corners[corner] >= first + s->vertex_count)
+				s->vertex_count = d->file_corners[corner] + 1 - first;
+		}
+		first += s->vertex_count;
+	}
+}
+
+/// Take the triangles of the last frame where it has more vertices than the first one, mesh.
+static int take_last_triangles(export_deforming *d, sim_mesh *mesh)
+{
+	sim_mesh last = { 0 };
+	if (d->track.frames < 2)
+		return EXIT_DONE;
+	if (load_frame(d, d->track.frames - 1, &last) != EXIT_DONE)
+		return EXIT_FAILED;
+	if (last.triangle_count != mesh->triangle_count || last.vertex_count <= mesh->vertex_count || !triangles_are_sound(&last)) {
+		sim_mesh_free(&last);
+		return EXIT_DONE;
+	}
+	const size_t bytes = 3 * (size_t)last.triangle_count * sizeof *d->file_corners;
+	d->file_corners = malloc(bytes);
+	if (!d->file_corners) {
+		sim_mesh_free(&last);
+		return report_error(NULL, "out of memory");
+	}
+	memcpy(d->file_corners, last.triangles, bytes);
+	sim_mesh_free(mesh);
+	*mesh = last;
+	return EXIT_DONE;
+}
+
 int export_open_deforming(export_source *source, const char *folder, bool obj, const cJSON *summary)
 {
 	sim_mesh mesh = { 0 };
@@ -175,7 +253,10 @@ int export_open_deforming(export_source *source, const char *folder, bool obj, c
 	int status = EXIT_DONE;
 	if (!triangles_are_sound(&mesh))
 		status = report_error(folder, "frame 0 has a triangle that names a vertex that is not there");
-	d->file_vertices = mesh.vertex_count;
+	const int32_t start_vertices = mesh.vertex_count;
+	if (status == EXIT_DONE)
+		status = take_last_triangles(d, &mesh);
+	d->file_vertices = start_vertices;
 	d->file_triangles = mesh.triangle_count;
 	d->track.name = "vertices";
 	d->track.count = 3 * (int64_t)mesh.vertex_count;
@@ -187,6 +268,8 @@ int export_open_deforming(export_source *source, const char *folder, bool obj, c
 	sim_mesh_free(&mesh);
 	if (status == EXIT_DONE)
 		status = read_surfaces(d);
+	d->file_vertices = (int32_t)(d->track.count / 3);
+	count_torn_vertices(d);
 	if (status == EXIT_DONE && source->bodies)
 		leave_out_obstacles(d);
 	return status;
@@ -213,6 +296,7 @@ void export_close_deforming(export_deforming *d)
 	if (!d)
 		return;
 	free(d->folder);
+	free(d->file_corners);
 	free(d->triangles);
 	free(d->surfaces);
 	free(d->track.times);

@@ -22,6 +22,8 @@ typedef struct run_sums {
 	double stretch_peak;
 	int64_t stretch_peak_step;
 	int32_t stretch_peak_body;
+	int64_t pins_broken, tears;
+	double pin_force_peak;
 	double energy_peak;
 	double ms_total, ms_detection, ms_solver, ms_output;
 	sim_soft_step last;
@@ -41,7 +43,7 @@ typedef struct deforming {
 // ---- Output ----
 
 static const char stats_names[] =
-	"step,time,impacts,impacts_more,undecided,searches,solves,zones,zone_vertices,halvings,leads,gave_way,crossings,stretch_worst,stretch_mean,"
+	"step,time,impacts,impacts_more,undecided,searches,solves,zones,zone_vertices,halvings,leads,gave_way,crossings,pins_broken,pin_force,tears,stretch_worst,stretch_mean,"
 	"kinetic_energy,ms_detection,ms_solver,ms_total\n";
 
 static void write_names(FILE *table) { fputs(stats_names, table); }
@@ -50,11 +52,11 @@ static void write_row(run *r, void *state, FILE *table)
 {
 	(void)r;
 	const sim_soft_step *s = &((const deforming *)state)->last;
-	fprintf(table, "%lld,%.9g,%lld,%lld,%lld,%d,%d,%d,%d,%d,%d,%d,%lld,%.6g,%.6g,%.17g,%.4f,%.4f,%.4f\n", (long long)s->step,
-		s->time, (long long)s->impacts, (long long)s->impacts_more, (long long)s->impacts_undecided, (int)s->searches,
-		(int)s->solves, (int)s->zones, (int)s->zone_vertices, (int)s->halvings, (int)s->leads, (int)s->gave_way,
-		(long long)s->crossings, s->stretch_worst, s->stretch_mean, s->kinetic_energy, s->ms_detection, s->ms_solver,
-		s->ms_total);
+	fprintf(table, "%lld,%.9g,%lld,%lld,%lld,%d,%d,%d,%d,%d,%d,%d,%lld,%d,%.6g,%d,%.6g,%.6g,%.17g,%.4f,%.4f,%.4f\n",
+		(long long)s->step, s->time, (long long)s->impacts, (long long)s->impacts_more, (long long)s->impacts_undecided,
+		(int)s->searches, (int)s->solves, (int)s->zones, (int)s->zone_vertices, (int)s->halvings, (int)s->leads,
+		(int)s->gave_way, (long long)s->crossings, (int)s->pins_broken, s->pin_force, (int)s->tears, s->stretch_worst,
+		s->stretch_mean, s->kinetic_energy, s->ms_detection, s->ms_solver, s->ms_total);
 }
 
 /// The largest limit of stretch of the bodies; 0: one has none.
@@ -118,6 +120,9 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "leads", (double)s->leads);
 	cJSON_AddNumberToObject(json, "gave_way", (double)s->gave_way);
 	cJSON_AddNumberToObject(json, "crossed_steps", (double)s->crossed);
+	cJSON_AddNumberToObject(json, "pins_broken", (double)s->pins_broken);
+	cJSON_AddNumberToObject(json, "pin_force_peak", s->pin_force_peak);
+	cJSON_AddNumberToObject(json, "tears", (double)s->tears);
 	cJSON_AddNumberToObject(json, "stretch_peak", s->stretch_peak);
 	cJSON_AddNumberToObject(json, "stretch_peak_step", (double)s->stretch_peak_step);
 	cJSON_AddNumberToObject(json, "stretch_final", s->last.stretch_worst);
@@ -155,6 +160,11 @@ static void print(const run *r, const void *state)
 	printf("  per step                     %.2f searches, %.2f solutions; zones in all: %lld of %lld vertices, halvings %lld\n",
 		(double)s->searches / steps, (double)s->solves / steps, (long long)s->zones, (long long)s->zone_vertices,
 		(long long)s->halvings);
+	if (s->pin_force_peak > 0)
+		printf("  pins that broke              %lld; at most %.4g N pulled at one\n", (long long)s->pins_broken,
+			s->pin_force_peak);
+	if (s->tears > 0)
+		printf("  tears                        vertices were split %lld times\n", (long long)s->tears);
 	printf("  longest stretch of an edge   %.2f %% (step %lld), at the end %.2f %%, mean %.3f %%\n", 100 * s->stretch_peak,
 		(long long)s->stretch_peak_step, 100 * s->last.stretch_worst, 100 * s->last.stretch_mean);
 	const double limit = largest_limit(r);
@@ -311,7 +321,9 @@ static int open_frames(run *r, deforming *d)
 	run_out_path(r->options, "frames", path);
 	if (report_make_folder(path) != EXIT_DONE || write_bodies(r) != EXIT_DONE)
 		return EXIT_FAILED;
-	d->floats = malloc((size_t)sim_soft_get_surface(r->parts.soft).vertex_count * 3 * sizeof *d->floats);
+	// A cloth that tears gets vertices, but never more than its triangles have corners.
+	const sim_soft_surface s = sim_soft_get_surface(r->parts.soft);
+	d->floats = malloc((size_t)fmax(s.vertex_count, 3.0 * s.triangle_count) * 3 * sizeof *d->floats);
 	return d->floats ? EXIT_DONE : report_error(NULL, "out of memory");
 }
 
@@ -341,6 +353,9 @@ static void add_step(run_sums *s, const sim_soft_step *step)
 	s->leads += step->leads;
 	s->gave_way += step->gave_way;
 	s->crossed += step->crossings > 0;
+	s->pins_broken += step->pins_broken;
+	s->tears += step->tears;
+	s->pin_force_peak = fmax(s->pin_force_peak, step->pin_force);
 	if (step->impacts > s->impacts_peak) {
 		s->impacts_peak = step->impacts;
 		s->impacts_peak_step = step->step;

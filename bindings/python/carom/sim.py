@@ -110,7 +110,7 @@ Spheres.ids.__doc__ = "(n) of uint32; None of Run.sorted_spheres(), whose row k 
 
 
 Deforming = collections.namedtuple("Deforming", ("vertices", "velocities", "triangles", "first_vertices", "first_triangles"))
-Deforming.__doc__ = "Deforming bodies in a run, and its movers and obstacles, as one mesh. Views; triangles and the two lists stay until the end."
+Deforming.__doc__ = "Deforming bodies in a run, and its movers and obstacles, as one mesh. Views; triangles and the two lists stay until the end, but where cloth tears: there they stay until the next step."
 Deforming.vertices.__doc__ = "(n, 3) doubles."
 Deforming.velocities.__doc__ = "(n, 3) doubles, m/s."
 Deforming.triangles.__doc__ = "(m, 3) of int32."

@@ -466,8 +466,9 @@ static PyObject *get_deforming(PyObject *self, void *none)
 		Py_RETURN_NONE;
 	const sim_soft_surface s = sim_soft_get_surface(run->run.soft);
 	return Py_BuildValue("(NNNNN)", view(run, CP_F64, s.places, s.vertex_count, 3),
-		view(run, CP_F64, s.velocities, s.vertex_count, 3), view_fixed(run, CP_I32, s.triangles, s.triangle_count, 3),
-		view_fixed(run, CP_I32, s.body_vertices, s.body_count + 1, 0),
+		view(run, CP_F64, s.velocities, s.vertex_count, 3),
+		(s.may_tear ? view : view_fixed)(run, CP_I32, s.triangles, s.triangle_count, 3),
+		(s.may_tear ? view : view_fixed)(run, CP_I32, s.body_vertices, s.body_count + 1, 0),
 		view_fixed(run, CP_I32, s.body_triangles, s.body_count + 1, 0));
 }
 
@@ -577,12 +578,13 @@ static PyObject *stats_of_bodies(const sim_run *run)
 
 static PyObject *stats_of_deforming(const sim_soft_step *s)
 {
-	return Py_BuildValue("{s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:L,s:d,s:d,s:d,s:d,s:d,s:d}", "impacts",
+	return Py_BuildValue("{s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:L,s:i,s:d,s:i,s:d,s:d,s:d,s:d,s:d,s:d}", "impacts",
 		(long long)s->impacts, "impacts_more", (long long)s->impacts_more, "undecided", (long long)s->impacts_undecided,
 		"searches", (int)s->searches, "solves", (int)s->solves, "zones", (int)s->zones, "zone_vertices", (int)s->zone_vertices,
 		"halvings", (int)s->halvings, "leads", (int)s->leads, "gave_way", (int)s->gave_way, "crossings",
-		(long long)s->crossings, "stretch_worst", s->stretch_worst, "stretch_mean", s->stretch_mean, "kinetic_energy",
-		s->kinetic_energy, "ms_detection", s->ms_detection, "ms_solver", s->ms_solver, "ms_total", s->ms_total);
+		(long long)s->crossings, "pins_broken", (int)s->pins_broken, "pin_force", s->pin_force, "tears", (int)s->tears,
+		"stretch_worst", s->stretch_worst, "stretch_mean", s->stretch_mean, "kinetic_energy", s->kinetic_energy, "ms_detection",
+		s->ms_detection, "ms_solver", s->ms_solver, "ms_total", s->ms_total);
 }
 
 static PyObject *stats_of_spheres(const sim_granular_step *s)
