@@ -371,3 +371,31 @@ TEST(resting, failures_leave_a_usable_world)
 	carom_destroy_context(context);
 	CHECK_INT(atomic_load(&heap.blocks), 0);
 }
+
+// A sensor of several parts shows none of the contacts that are found: none of the last step's are looked at where it stays.
+TEST(resting, a_sensor_of_parts_that_stays_reads_no_contacts)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_mesh *mesh = fixture_box_mesh(context, 1, 1, 1);
+	fixture_add(world, (carom_shape){ .type = CAROM_MESH, .mesh = mesh }, fixture_at(0, 0, 0), CAROM_STATIC);
+	const carom_part parts[2] = { { fixture_box(0.5, 0.5, 0.5), fixture_at(-0.5, 0, 0), 0 },
+		{ fixture_box(0.5, 0.5, 0.5), fixture_at(0.5, 0, 0), 0 } };
+	carom_body_def def = carom_default_body_def();
+	def.parts = parts;
+	def.part_count = 2;
+	def.sensor = true;
+	def.pose = fixture_at(0, 0, 1.25);
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	for (int step = 0; step < 4; step++) {
+		fixture_step(world);
+		CHECK_INT(carom_world_contacts(world).count, 0);
+		CHECK_INT(carom_world_pairs(world).count, 2);
+		for (int32_t i = 0; i < carom_world_pairs(world).count; i++)
+			CHECK_INT(carom_world_pairs(world).data[i].age, step);
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}

@@ -487,9 +487,10 @@ static bool shows_found(const cr_merging *m, int64_t row)
 	if (found->late)
 		return false;
 	const cr_raw_contact *contacts = cr_found_contacts(m->pipeline, found);
-	const carom_contact *old = m->old + m->now->pairs.data[row].first_contact;
-	for (int32_t k = 0; k < found->contacts.count; k++) {
-		if (!is_shown(&contacts[k], &old[k]))
+	const carom_pair *pair = &m->now->pairs.data[row];
+	// Not those that were found: a sensor shows none of them.
+	for (int32_t k = 0; k < pair->contact_count; k++) {
+		if (!is_shown(&contacts[k], &m->old[pair->first_contact + k]))
 			return false;
 	}
 	return true;
