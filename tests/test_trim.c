@@ -373,6 +373,28 @@ static size_t bytes_of_fresh(carom_context *context, int count)
 	return bytes;
 }
 
+// A body with one part and room for more: its numbers are a free range once it is removed.
+TEST(trim, keeps_room_for_the_numbers_of_parts_to_come)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_part part = { fixture_box(1, 1, 1), fixture_at(0, 0, 0), 0 };
+	carom_body_def def = carom_default_body_def();
+	def.parts = &part;
+	def.part_count = 1;
+	def.part_room = 4;
+	carom_body_id id, again;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	REQUIRE(carom_world_trim(world) == CAROM_SUCCESS);
+	REQUIRE(carom_world_remove_body(world, id) == CAROM_SUCCESS);
+	REQUIRE(carom_world_add_body(world, &def, &again) == CAROM_SUCCESS);
+	CHECK_INT(again.index1, id.index1);
+	CHECK(!carom_world_is_body(world, id));
+	fixture_step(world);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
 TEST(trim, memory_is_of_what_lives)
 {
 	enum { MANY = 4000, FEW = 10 };

@@ -114,6 +114,17 @@ static void repack_pairs(carom_world *world)
 	cr_array_trim(p->context, &t->next_slot, 0);
 }
 
+/// Has a body several numbers, for parts that it has or may get? They become a free range with it.
+static bool keeps_ranges(const carom_world *world)
+{
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		if (body->alive && body->part == 0 && cr_number_count(body) > 1)
+			return true;
+	}
+	return false;
+}
+
 /// views_end: the places of spheres may move, too.
 static void trim_bodies(carom_world *world, bool views_end)
 {
@@ -126,7 +137,7 @@ static void trim_bodies(carom_world *world, bool views_end)
 	cr_array_trim(memory, &world->bodies, 0);
 	// To remove a body never fails (cr_reserve_numbers).
 	cr_array_trim(memory, &world->free_bodies, count);
-	cr_array_trim(memory, &world->free_ranges, world->shape_count > world->body_count ? (count + 1) / 2 : 0);
+	cr_array_trim(memory, &world->free_ranges, keeps_ranges(world) ? (count + 1) / 2 : 0);
 	if (world->courses.used == world->courses.spare_count)
 		cr_reset_courses(memory, &world->courses, count);
 	cr_array_trim(memory, &world->courses.blocks, 0);
