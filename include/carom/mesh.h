@@ -90,8 +90,7 @@ typedef struct carom_mesh_def {
 	carom_mesh_sides sides; ///< of an open mesh, or of a container
 	/// [triangle_count] numbers of the caller's, one for each triangle, which are copied; NULL: all
 	/// are 0. Contacts hand them on (carom_contact.material_a); nothing else depends on them.
-	/// Height fields and hulls have none: to give them materials, make a mesh of their
-	/// carom_mesh_get_vertices and carom_mesh_get_triangles.
+	/// Height fields and hulls get theirs by carom_create_painted_mesh.
 	const uint32_t *materials;
 	/// How its trees are built. Height fields, hulls, scaled meshes and meshes of recordings always
 	/// have CAROM_MESH_SAH.
@@ -246,6 +245,9 @@ typedef struct carom_field_region {
 /// Cost: a copy of the mesh, a short test of each sample, and work near the rectangle. Where a hole
 /// opens or closes, as much as carom_create_height_field.
 ///
+/// Materials stay (carom_create_painted_mesh), those of cells that become holes too: a cell that
+/// opens again has its old ones.
+///
 /// CAROM_INVALID_ARGUMENT names a missing argument, a mesh that is no height field, a side of
 /// region beyond the field, a height that is infinite or not above the bottom, and heights that
 /// leave only holes. On failure *edited is NULL. The caller holds a reference. Thread-safe.
@@ -272,7 +274,9 @@ CAROM_API carom_result carom_create_hull(
 /// turned by its pose, not mirrored. Rays, nearest points, casts and contacts are the images of
 /// those of mesh.
 /// - Vertices and triangles keep their numbers; materials and sides stay; doubles stay doubles.
-/// - A hull stays a hull. One that is so flat that float loses a vertex may get other numbers.
+/// - A hull stays a hull. Its triangles may get other numbers, and a flat face may be divided
+///   otherwise: each has the material that the hull has below its middle. One that is so flat that
+///   float loses a vertex may get other vertices.
 /// - It costs as much as carom_create_mesh or carom_create_hull, and has memory of its own: share
 ///   it among bodies of one size. mesh may belong to another context.
 ///
@@ -281,6 +285,29 @@ CAROM_API carom_result carom_create_hull(
 /// caller holds a reference. Thread-safe.
 CAROM_API carom_result carom_create_scaled_mesh(
 	carom_context *context, const carom_mesh *mesh, const double scale[3], carom_mesh **scaled);
+
+/// Make a mesh that differs from mesh in its materials alone (carom_mesh_def.materials): so hulls
+/// and height fields get some, and all other meshes others. mesh stays as it is, and may belong to
+/// another context. materials [count] is copied.
+/// - count 1: the number is that of all triangles. So a hull, a stone say, has one.
+/// - Of a height field there are two numbers for each cell, in the order of its triangles
+///   (carom_create_height_field): 2 * (columns - 1) * (rows - 1). Where the source has one number
+///   for each cell, give it twice. Cells of holes have theirs too. A wall takes the number of the
+///   triangle whose side it hangs from; the bottom takes the numbers of the surface above it, in
+///   a field without holes those above the first corners of its triangles.
+/// - Of all others there is one number for each triangle, carom_mesh_report.triangle_count in all.
+///   carom_mesh_get_triangles tells the triangles of a hull.
+/// - NULL and 0: without materials.
+///
+/// Contacts, rays, nearest points and casts then report the numbers as those of a mesh. A contact,
+/// ray hit or nearest point of a body whose shape is CAROM_HULL has the number of the hull's
+/// triangle at its point, at an edge that of the side that its normal belongs to. It costs a copy
+/// of the mesh, whose trees are not built again.
+///
+/// CAROM_INVALID_ARGUMENT names a missing argument, and a count that the mesh does not take. On
+/// failure *painted is NULL. The caller holds a reference. Thread-safe.
+CAROM_API carom_result carom_create_painted_mesh(carom_context *context, const carom_mesh *mesh,
+	const uint32_t *materials, int32_t count, carom_mesh **painted);
 
 /// Take another reference, for a second owner or to keep the mesh of a body
 /// (carom_world_get_body_def); carom_release_mesh gives it up. Returns the mesh. NULL does nothing.

@@ -96,8 +96,9 @@ typedef struct carom_contact {
 	/// triangle that is the feature; the triangle by which an edge is named; for a vertex the
 	/// lowest-numbered triangle with a corner at its place (triangles left out of detection come
 	/// last). For a convex mesh feature_a may name any triangle of a flat facet; the material is
-	/// then that of the facet's triangle at the contact. 0 where A is no mesh, or a mesh without
-	/// materials.
+	/// then that of the facet's triangle at the contact, and of a hull that of its triangle there
+	/// (carom_create_painted_mesh). 0 where A has no mesh, or one without materials: of other
+	/// shapes the data of the body or part tells it (carom_part.user_data).
 	uint32_t material_a;
 	uint32_t material_b; ///< of B, likewise
 	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts

@@ -4,6 +4,9 @@
 /// convex mesh by any of its triangles (manifold_points.c), since depth and normal are those of the
 /// facet. Their materials may differ, so the triangle at the contact is looked for: one walk of the
 /// mesh's tree, only where the mesh is convex and has materials.
+///
+/// A hull's contacts are made of its polygons, and their features are names of points. So the
+/// triangle is looked for at the contact's place on the hull (cr_hull_triangle_at).
 
 #include "contact/material.h"
 #include "contact/manifold.h"
@@ -11,6 +14,15 @@
 
 // Of the mesh's coordinates: a point this near to a triangle's edge lies in the triangle.
 static const double NEAR = 1e-5;
+
+/// The distance of a triangle from a point (the mesh's frame).
+static double distance_to(const cr_collider *collider, int32_t triangle, v3d point)
+{
+	v3d corners[3];
+	cr_feature feature;
+	cr_collider_triangle(collider, triangle, corners);
+	return v3d_length(v3d_sub(cr_closest_point_triangle(point, corners[0], corners[1], corners[2], &feature), point));
+}
 
 /// The triangle of a facet that is nearest to a point (the mesh's frame): for points beyond the
 /// rim.
@@ -20,13 +32,9 @@ static int32_t nearest_of_facet(const cr_collider *collider, const cr_facets *fa
 	int32_t best = cr_triangle_in_facet(facets, facet, 0);
 	for (int32_t i = 0; i < facet->count; i++) {
 		const int32_t triangle = cr_triangle_in_facet(facets, facet, i);
-		v3d corners[3];
-		cr_feature feature;
-		cr_collider_triangle(collider, triangle, corners);
-		const v3d d = v3d_sub(cr_closest_point_triangle(point, corners[0], corners[1], corners[2], &feature), point);
-		const double distance2 = v3d_dot(d, d);
-		if (distance2 < least) {
-			least = distance2;
+		const double distance = distance_to(collider, triangle, point);
+		if (distance < least) {
+			least = distance;
 			best = triangle;
 		}
 	}
@@ -49,11 +57,54 @@ static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const caro
 	return found >= 0 ? found : nearest_of_facet(collider, facets, &facets->data[number], own);
 }
 
+int32_t cr_hull_triangle_at(const carom_mesh *hull, v3d point, v3d normal)
+{
+	const cr_topology *t = &hull->topology;
+	const double tolerance = NEAR * hull->collider.scale;
+	double least = INFINITY, best = -INFINITY;
+	int32_t found = 0;
+	for (int32_t i = 0; i < t->triangle_count; i++)
+		least = fmin(least, distance_to(&hull->collider, i, point));
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		if (!(distance_to(&hull->collider, i, point) <= least + tolerance))
+			continue;
+		const double alike = v3d_dot(cr_face_normal(t, i), normal);
+		// Triangles of one face have normals that differ by rounding.
+		if (alike > best + 1e-9) {
+			best = alike;
+			found = i;
+		}
+	}
+	return found;
+}
+
+uint32_t cr_material_at(const cr_body *body, int32_t triangle, v3d point, v3d normal)
+{
+	const carom_mesh *mesh = body->shape.mesh;
+	if (!mesh || !mesh->materials)
+		return 0;
+	if (body->shape.def.type != CAROM_HULL)
+		return triangle >= 0 ? mesh->materials[triangle] : 0;
+	if (mesh->one_material)
+		return mesh->materials[0];
+	const v3d on_core = v3d_mad(point, -body->shape.def.rounding, normal);
+	return mesh->materials[cr_hull_triangle_at(mesh, cr_point_to_body(body, on_core), cr_vector_to_body(body, normal))];
+}
+
+/// The material of a hull, A (side 0) or B (side 1), at a contact.
+static uint32_t material_of_hull(const cr_body *body, const carom_contact *c, int side)
+{
+	const v3d normal = { c->normal[0], c->normal[1], c->normal[2] }, point = { c->point[0], c->point[1], c->point[2] };
+	return cr_material_at(body, -1, v3d_mad(point, side == 0 ? 0 : c->depth, normal), side == 0 ? v3d_neg(normal) : normal);
+}
+
 /// The material of the feature of body A (side 0) or B (side 1), whose mesh has materials.
 static uint32_t material_of(const cr_pipeline *p, const cr_body *body, const carom_contact *c, int side)
 {
 	const carom_mesh *mesh = body->shape.mesh;
 	const int32_t feature = side == 0 ? c->feature_a : c->feature_b;
+	if (body->shape.def.type == CAROM_HULL)
+		return material_of_hull(body, c, side);
 	switch (c->kind) {
 	case CAROM_VERTEX_A:
 	case CAROM_VERTEX_B:

@@ -39,6 +39,7 @@ struct carom_mesh {
 	uint32_t *materials; // [triangle_count] the caller's numbers; NULL: all 0
 	// [vertex_count] beside materials: of the lowest-numbered used triangle at the vertex's place
 	uint32_t *vertex_materials;
+	bool one_material; // all numbers of materials are equal
 	// [3*vertex_count] the vertices as they were given, where a float does not hold one of them;
 	// else NULL
 	double *exact;

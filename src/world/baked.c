@@ -505,6 +505,7 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->facets.thin = p->facets.thin ? &mesh->topology : NULL;
 	mesh->materials = p->materials;
 	mesh->vertex_materials = p->vertex_materials;
+	mesh->one_material = p->materials && cr_is_one_material(p->materials, p->report.triangle_count);
 	mesh->exact = p->exact;
 	mesh->collider = p->collider;
 	mesh->collider.topology = &mesh->topology;
@@ -580,22 +581,39 @@ static cr_mesh_parts parts_to_copy(const carom_mesh *mesh, cr_copy_kind kind)
 	return parts;
 }
 
-carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, cr_copy_kind kind, carom_mesh **copy)
+/// Make the mesh of a copy of parts in one block. places: only of the arrays that follow the places
+/// of vertices.
+static carom_result copy_parts(carom_context *context, cr_mesh_parts *parts, bool places, carom_mesh **copy)
 {
-	cr_mesh_parts parts = parts_to_copy(mesh, kind);
-	const bool places = kind == CR_COPY_PLACES || kind == CR_COPY_BARE;
-	const size_t size = count_bytes(&parts, true, places);
+	const size_t size = count_bytes(parts, true, places);
 	uint8_t *bytes = cr_alloc(context, size);
 	if (!bytes && size > 0)
 		return cr_fail_memory(context, "a copy of a mesh");
 	walk w = { .way = MOVE, .in_memory = true, .places = places, .bytes = bytes };
-	walk_parts(&w, &parts);
-	const carom_result result = make_mesh(context, &parts, bytes, size, true, copy);
+	walk_parts(&w, parts);
+	const carom_result result = make_mesh(context, parts, bytes, size, true, copy);
 	if (result != CAROM_SUCCESS)
 		cr_free(context, bytes, size);
-	else if (places)
+	return result;
+}
+
+carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, cr_copy_kind kind, carom_mesh **copy)
+{
+	cr_mesh_parts parts = parts_to_copy(mesh, kind);
+	const bool places = kind == CR_COPY_PLACES || kind == CR_COPY_BARE;
+	const carom_result result = copy_parts(context, &parts, places, copy);
+	if (result == CAROM_SUCCESS && places)
 		(*copy)->shared = carom_retain_mesh(mesh);
 	return result;
+}
+
+carom_result cr_copy_painted(carom_context *context, const carom_mesh *mesh, const uint32_t *materials,
+	const uint32_t *vertex_materials, carom_mesh **copy)
+{
+	cr_mesh_parts parts = parts_to_copy(mesh, CR_COPY_ALL);
+	parts.materials = (uint32_t *)materials; // only read
+	parts.vertex_materials = (uint32_t *)vertex_materials;
+	return copy_parts(context, &parts, false, copy);
 }
 
 carom_result carom_mesh_load(carom_context *context, const void *bytes, size_t size, bool copy, carom_mesh **mesh)

@@ -38,6 +38,11 @@ typedef enum cr_copy_kind {
 /// A copy of a mesh in one block, whose arrays may be written until it is handed out.
 carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, cr_copy_kind kind, carom_mesh **copy);
 
+/// A copy of all of a mesh, in one block, with other materials of triangles and vertices; NULL:
+/// none.
+carom_result cr_copy_painted(carom_context *context, const carom_mesh *mesh, const uint32_t *materials,
+	const uint32_t *vertex_materials, carom_mesh **copy);
+
 /// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts
 /// say: nothing that a mesh does may leave an array, or go on for ever. Returns the field that is
 /// wrong, or NULL. Linear (baked_check.c).
@@ -58,7 +63,7 @@ typedef struct cr_baked_head {
 	uint32_t byte_order;
 	uint64_t size; // of the whole
 	uint64_t digest;
-	uint64_t layout; // of the structures in the arrays
+	uint64_t layout;  // of the structures in the arrays
 	double centre[3]; // carom_mesh_def.centre
 } cr_baked_head;
 

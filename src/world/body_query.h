@@ -4,6 +4,7 @@
 #define CR_WORLD_BODY_QUERY_H
 
 #include "bvh/collider_query.h"
+#include "contact/material.h"
 #include "world/world.h"
 
 /// Which sides of surfaces a ray meets.
@@ -17,13 +18,6 @@ bool cr_body_cast(
 typedef bool cr_body_hit_fn(const carom_ray_hit *hit, void *user);
 /// Every hit, in no particular order.
 void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_ray_sides sides, cr_body_hit_fn *fn, void *user);
-
-/// The caller's number of a triangle of a body's mesh; 0: it has none.
-static inline uint32_t cr_material_of(const cr_body *body, int32_t triangle)
-{
-	const carom_mesh *mesh = body->shape.mesh;
-	return mesh && mesh->materials && triangle >= 0 ? mesh->materials[triangle] : 0;
-}
 
 /// Nearest surface point within max_distance; all of result is set but its body, material and user
 /// data.

@@ -25,15 +25,14 @@ typedef struct edit {
 
 // ---- Checks ----
 
-static carom_result check_side(
-	const edit *e, const char *of_first, int32_t first, const char *of_count, int32_t count, int32_t all)
+carom_result cr_check_field_side(carom_context *context, const char *function, const cr_field_side *s)
 {
-	if (first < 0 || first >= all)
-		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; the field has %s 0 to %d", e->function,
-			of_first, (int)first, of_count, (int)all - 1);
-	if (count < 1 || count > all - first)
-		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; from %s %d on there are %d", e->function,
-			of_count, (int)count, of_first, (int)first, (int)(all - first));
+	if (s->first < 0 || s->first >= s->all)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; the field has %s 0 to %d", function, s->of_first,
+			(int)s->first, s->unit, (int)s->all - 1);
+	if (s->count < 1 || s->count > s->all - s->first)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; from %s %d on there are %d", function,
+			s->of_count, (int)s->count, s->of_first, (int)s->first, (int)(s->all - s->first));
 	return CAROM_SUCCESS;
 }
 
@@ -66,9 +65,11 @@ static carom_result check(const edit *e)
 		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", e->function, e->region ? "heights" : "region");
 	const carom_field_region *r = e->region;
 	const cr_field *f = &e->from->field;
-	carom_result result = check_side(e, "first_column", r->first_column, "columns", r->columns, f->columns);
+	const cr_field_side sides[2] = { { "first_column", "columns", r->first_column, r->columns, f->columns, "columns" },
+		{ "first_row", "rows", r->first_row, r->rows, f->rows, "rows" } };
+	carom_result result = cr_check_field_side(e->context, e->function, &sides[0]);
 	if (result == CAROM_SUCCESS)
-		result = check_side(e, "first_row", r->first_row, "rows", r->rows, f->rows);
+		result = cr_check_field_side(e->context, e->function, &sides[1]);
 	return result == CAROM_SUCCESS ? check_heights(e) : result;
 }
 
@@ -129,6 +130,22 @@ static bool cells_change(const edit *e)
 	return false;
 }
 
+/// Give a field that was made again the materials that its surface had.
+static carom_result keep_materials(const edit *e, carom_mesh *edited)
+{
+	if (!e->from->materials)
+		return CAROM_SUCCESS;
+	const int64_t count = edited->topology.triangle_count;
+	uint32_t *materials = cr_alloc_array(e->context, (size_t)count, sizeof *materials);
+	if (!materials)
+		return cr_fail_memory(e->context, "the materials of a height field");
+	memcpy(materials, e->from->materials, (size_t)cr_surface_triangles(&e->from->field) * sizeof *materials);
+	cr_fill_field_materials(edited, materials);
+	const carom_result result = cr_keep_materials(edited, materials);
+	cr_free(e->context, materials, (size_t)count * sizeof *materials);
+	return result;
+}
+
 /// Make the field again from all its heights.
 static carom_result make_again(const edit *e, carom_mesh **edited)
 {
@@ -147,10 +164,17 @@ static carom_result make_again(const edit *e, carom_mesh **edited)
 	}
 	for (int64_t i = 0; i < samples && !cells; i++)
 		cells = cr_is_field_cell(&plan, (int32_t)(i % f->columns), (int32_t)(i / f->columns));
-	const carom_result result = cells ? cr_make_field(e->context, &plan, edited)
-									  : cr_fail(e->context, CAROM_INVALID_ARGUMENT,
-											"%s: heights leaves only holes: each cell has a corner that is NaN", e->function);
+	carom_result result = cells ? cr_make_field(e->context, &plan, edited)
+								: cr_fail(e->context, CAROM_INVALID_ARGUMENT,
+									  "%s: heights leaves only holes: each cell has a corner that is NaN", e->function);
 	cr_free(e->context, heights, bytes);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = keep_materials(e, *edited);
+	if (result != CAROM_SUCCESS) {
+		carom_release_mesh(*edited);
+		*edited = NULL;
+	}
 	return result;
 }
 

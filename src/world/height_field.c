@@ -178,6 +178,56 @@ static bool has_cells(const cr_field_plan *f)
 	return false;
 }
 
+// ---- Materials ----
+//
+// The numbers of the surface's triangles are the user's. A wall has that of the triangle whose side
+// it hangs from. The bottom has, in a field with holes, that of the triangle above; else a triangle
+// of the bottom has the number that the surface has at its first corner.
+
+int32_t cr_first_triangle_at(const cr_field *f, int32_t sample)
+{
+	const int32_t column = sample % f->columns, row = sample / f->columns;
+	// The lowest cell at the sample. Its first triangle has all corners but the last.
+	const int32_t x = column > 0 ? column - 1 : 0, y = row > 0 ? row - 1 : 0;
+	return 2 * (y * (f->columns - 1) + x) + (column == 0 && row > 0);
+}
+
+/// The sample that a vertex is, or lies below.
+static int32_t sample_of(const cr_field *f, int32_t vertex)
+{
+	const int32_t samples = f->columns * f->rows;
+	if (vertex < samples)
+		return vertex;
+	return f->holes ? vertex - samples : border_sample(f->columns, f->rows, vertex - samples);
+}
+
+/// The surface triangle that has an edge from one sample to the next on its left.
+static int32_t triangle_beside(const cr_field *f, int32_t from, int32_t to)
+{
+	const int32_t step = to - from;
+	// Of the four sides of a cell: its lowest sample.
+	const int32_t cell = step == 1 ? from : step == f->columns ? from - 1 : step == -1 ? to - f->columns : to;
+	return 2 * (cell / f->columns * (f->columns - 1) + cell % f->columns) + (step < 0);
+}
+
+/// The surface triangle whose number a triangle of a wall or of the bottom has.
+static int32_t source_of(const cr_field *f, const int32_t corners[3])
+{
+	const int32_t a = sample_of(f, corners[0]), b = sample_of(f, corners[1]), c = sample_of(f, corners[2]);
+	if (a == b || b == c) // a wall, from a to c
+		return triangle_beside(f, a, c);
+	if (!f->holes)
+		return cr_first_triangle_at(f, a);
+	return 2 * (a / f->columns * (f->columns - 1) + a % f->columns) + (b - a != f->columns + 1);
+}
+
+void cr_fill_field_materials(const carom_mesh *field, uint32_t *materials)
+{
+	const cr_topology *t = &field->topology;
+	for (int64_t i = cr_surface_triangles(&field->field); i < t->triangle_count; i++)
+		materials[i] = materials[source_of(&field->field, &t->triangles[3 * i])];
+}
+
 // ---- Making ----
 
 /// Choose how many cells the inside-outside grid has along the longer side. A field is wide and

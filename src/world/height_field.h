@@ -21,6 +21,14 @@ carom_result cr_make_field(carom_context *context, const cr_field_plan *field, c
 /// Cells of the grid along the longer side.
 int32_t cr_field_resolution(int32_t columns, int32_t rows, const double spacing[2]);
 
+/// The surface triangle with the lowest number at a sample of a field without holes.
+int32_t cr_first_triangle_at(const cr_field *field, int32_t sample);
+/// Fill the materials of walls and bottom of a field from those of its surface triangles, which
+/// come first.
+void cr_fill_field_materials(const carom_mesh *field, uint32_t *materials);
+/// Triangles of the surface, those of holes too.
+static inline int64_t cr_surface_triangles(const cr_field *f) { return 2 * (int64_t)(f->columns - 1) * (f->rows - 1); }
+
 /// What an edit of a field worked out again. All are 0 where the field was made again.
 typedef struct cr_field_work {
 	int32_t vertices;     // moved
@@ -43,5 +51,24 @@ carom_result cr_check_field_edit(carom_context *context, const char *function, c
 /// whether it could. If not, or on failure, the field is as it was.
 carom_result cr_edit_field_in_place(
 	carom_mesh *field, const carom_field_region *region, const float *heights, cr_field_work *work, bool *done);
+
+/// One side of a region: its fields, and how many columns or rows there are.
+typedef struct cr_field_side {
+	const char *of_first, *of_count; // names of the fields
+	int32_t first, count, all;
+	const char *unit; // of what there are all
+} cr_field_side;
+
+/// Checks a side of a region; the text names the function and the field.
+carom_result cr_check_field_side(carom_context *context, const char *function, const cr_field_side *side);
+/// Checks the cells of a region whose materials are to change (paint.c).
+carom_result cr_check_field_paint(carom_context *context, const char *function, const carom_mesh *field,
+	const carom_field_region *cells, const uint32_t *materials);
+/// Makes a field with other materials of checked cells.
+carom_result cr_paint_field(carom_context *context, const carom_mesh *field, const carom_field_region *cells,
+	const uint32_t *materials, carom_mesh **painted);
+/// Gives the checked cells of a field that nobody else holds other materials where it is. *done:
+/// whether it could. If not, or on failure, the field is as it was.
+carom_result cr_paint_field_in_place(carom_mesh *field, const carom_field_region *cells, const uint32_t *materials, bool *done);
 
 #endif

@@ -72,9 +72,7 @@ static size_t material_bytes(const carom_mesh *mesh, int32_t count)
 	return mesh->materials ? (size_t)count * sizeof *mesh->materials : 0;
 }
 
-/// A vertex takes the material of the first triangle at its place that takes part; 0 where there is
-/// none.
-static void find_vertex_materials(const cr_topology *t, const uint32_t *materials, uint32_t *of_vertex)
+void cr_find_vertex_materials(const cr_topology *t, const uint32_t *materials, uint32_t *of_vertex)
 {
 	memset(of_vertex, 0, (size_t)t->vertex_count * sizeof *of_vertex);
 	// From the last to the first, so that the lowest number stays.
@@ -86,7 +84,7 @@ static void find_vertex_materials(const cr_topology *t, const uint32_t *material
 		of_vertex[i] = of_vertex[t->weld[i]];
 }
 
-static carom_result keep_materials(carom_mesh *mesh, const uint32_t *materials)
+carom_result cr_keep_materials(carom_mesh *mesh, const uint32_t *materials)
 {
 	const cr_topology *t = &mesh->topology;
 	if (!materials || t->triangle_count == 0)
@@ -98,7 +96,8 @@ static carom_result keep_materials(carom_mesh *mesh, const uint32_t *materials)
 	mesh->vertex_materials = cr_alloc_array(mesh->context, (size_t)t->vertex_count, sizeof *materials);
 	if (!mesh->vertex_materials)
 		return cr_fail_memory(mesh->context, "the materials of a mesh");
-	find_vertex_materials(t, mesh->materials, mesh->vertex_materials);
+	cr_find_vertex_materials(t, mesh->materials, mesh->vertex_materials);
+	mesh->one_material = cr_is_one_material(materials, t->triangle_count);
 	return CAROM_SUCCESS;
 }
 
@@ -184,7 +183,7 @@ static carom_result create_mesh(carom_context *context, const carom_mesh_def *de
 	if (result == CAROM_SUCCESS)
 		result = keep_exact(made, def);
 	if (result == CAROM_SUCCESS)
-		result = keep_materials(made, def->materials);
+		result = cr_keep_materials(made, def->materials);
 	if (report)
 		*report = made->report;
 	if (result != CAROM_SUCCESS) {
@@ -225,7 +224,7 @@ static carom_result build_moved(carom_mesh *mesh, const carom_mesh *before, cons
 	if (!cr_facets_build(mesh->context, &mesh->topology, whole, &mesh->facets))
 		return cr_fail_memory(mesh->context, "the facets of a mesh");
 	result = cr_collider_build(mesh->context, &mesh->topology, before->report.closed, NULL, 0, def.build, &mesh->collider);
-	return result == CAROM_SUCCESS ? keep_materials(mesh, before->materials) : result;
+	return result == CAROM_SUCCESS ? cr_keep_materials(mesh, before->materials) : result;
 }
 
 carom_result cr_create_moved_mesh(carom_context *context, const carom_mesh *before, const float *vertices, carom_mesh **mesh)

@@ -25,8 +25,8 @@ enum {
 	// CR_RECORD_SHIFT_ORIGIN, and ended its motions before asleep; 17 knew no
 	// CR_RECORD_SET_SPHERES_BY_ID; 18 knew no part_room, which follows parts that there are, nor
 	// how the trees of meshes were built, and did not read the rounding of spheres, capsules,
-	// planes and meshes.
-	CR_RECORDING_VERSION = 19,
+	// planes and meshes; 19 knew no materials of hulls.
+	CR_RECORDING_VERSION = 20,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,

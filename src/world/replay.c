@@ -393,11 +393,35 @@ static carom_result replay_mesh(replay *r)
 	return result;
 }
 
+/// Give a hull the materials that its record ends with, if there are any.
+static carom_result paint_hull(replay *r, carom_mesh **hull)
+{
+	const int64_t count = (*hull)->topology.triangle_count, left = r->payload.count - r->at;
+	if (left == 0)
+		return CAROM_SUCCESS;
+	if (left != 4 * count || r->version < 20)
+		return damaged(r, "its size is wrong, or its version has no materials of hulls");
+	const size_t bytes = (size_t)left;
+	uint32_t *materials = cr_alloc(r->context, bytes);
+	if (!materials)
+		return cr_fail_memory(r->context, "a recording");
+	for (int64_t i = 0; i < count; i++)
+		materials[i] = get_u32(r);
+	carom_mesh *painted;
+	const carom_result result = carom_create_painted_mesh(r->context, *hull, materials, (int32_t)count, &painted);
+	cr_free(r->context, materials, bytes);
+	if (result != CAROM_SUCCESS)
+		return judge(r, result);
+	carom_release_mesh(*hull);
+	*hull = painted;
+	return CAROM_SUCCESS;
+}
+
 /// A hull, of the vertices of the recorded one: the hull of these is that hull again.
 static carom_result replay_hull(replay *r)
 {
 	const uint32_t vertex_count = get_u32(r);
-	if (r->short_payload || vertex_count > INT32_MAX || 12 * (int64_t)vertex_count != r->payload.count - r->at || r->version < 4)
+	if (r->short_payload || vertex_count > INT32_MAX || 12 * (int64_t)vertex_count > r->payload.count - r->at || r->version < 4)
 		return damaged(r, "its size is wrong, or its version has no such record");
 	const size_t bytes = 12 * (size_t)vertex_count;
 	float *vertices = cr_alloc(r->context, bytes);
@@ -409,11 +433,13 @@ static carom_result replay_hull(replay *r)
 		vertices[i] = get_f32(r);
 	carom_mesh *mesh;
 	const carom_strided points = { vertices, 0, CAROM_FLOAT32 };
-	const carom_result result = carom_create_hull(r->context, &points, (int32_t)vertex_count, &mesh);
-	if (result == CAROM_SUCCESS)
-		r->meshes.data[r->meshes.count++] = mesh;
+	carom_result result = judge(r, carom_create_hull(r->context, &points, (int32_t)vertex_count, &mesh));
 	cr_free(r->context, vertices, bytes);
-	return judge(r, result);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = paint_hull(r, &mesh);
+	r->meshes.data[r->meshes.count++] = mesh;
+	return result;
 }
 
 /// Reads a shape up to its mesh, which is the result.

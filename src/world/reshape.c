@@ -10,6 +10,7 @@
 static const char *const shape_name = "carom_world_set_shape";
 static const char *const parts_name = "carom_world_set_parts";
 static const char *const field_name = "carom_world_edit_field";
+static const char *const paint_name = "carom_world_paint_field";
 
 // ---- Effects of a change ----
 
@@ -119,6 +120,14 @@ static bool holds_alone(const carom_world *world, const cr_body *body)
 		world->impacts.deforming_count == 0;
 }
 
+/// Note that the field of a body has changed where it is.
+static void note_field(carom_world *world, cr_body *body)
+{
+	note(body, CR_SHAPE_CHANGED);
+	cr_note_members(world);
+	cr_note_boxes(world, body, 1);
+}
+
 /// Change the field of a body where it is. *done: whether it could.
 static carom_result edit_in_place(
 	carom_world *world, cr_body *body, const carom_field_region *region, const float *heights, bool *done)
@@ -130,27 +139,44 @@ static carom_result edit_in_place(
 	const carom_result result = cr_edit_field_in_place(body->shape.mesh, region, heights, &work, done);
 	if (result != CAROM_SUCCESS)
 		return cr_fail_memory(world->context, "a height field");
-	if (!*done)
-		return CAROM_SUCCESS;
-	note(body, CR_SHAPE_CHANGED);
-	cr_note_members(world);
-	cr_note_boxes(world, body, 1);
+	if (*done)
+		note_field(world, body);
 	return CAROM_SUCCESS;
+}
+
+/// Give a body another field.
+static carom_result set_field(carom_world *world, carom_body_id id, const cr_body *body, carom_mesh *field)
+{
+	carom_shape other = body->shape.def;
+	other.mesh = field;
+	const carom_result result = carom_world_set_shape(world, id, &other);
+	carom_release_mesh(field);
+	return result;
+}
+
+/// The body of an id, whose shape is a field. NULL after a failure, with *result.
+static cr_body *find_field(carom_world *world, carom_body_id id, const char *function, carom_result *result)
+{
+	cr_body *body = find_rigid(world, id, function, result);
+	if (!body)
+		return NULL;
+	const carom_shape *shape = &body->shape.def;
+	if (cr_compound_of(body))
+		*result = cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: the body has parts, whose shapes carom_world_set_parts changes", function);
+	else if (shape->type != CAROM_MESH || shape->mesh->field.columns == 0)
+		*result = cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the shape of the body is no height field", function);
+	return *result == CAROM_SUCCESS ? body : NULL;
 }
 
 carom_result carom_world_edit_field(carom_world *world, carom_body_id id, const carom_field_region *region, const float *heights)
 {
 	carom_result result;
-	cr_body *body = find_rigid(world, id, field_name, &result);
+	cr_body *body = find_field(world, id, field_name, &result);
 	if (!body)
 		return result;
-	if (cr_compound_of(body))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-			"%s: the body has parts, whose shapes carom_world_set_parts changes", field_name);
-	const carom_shape *shape = &body->shape.def;
-	if (shape->type != CAROM_MESH || shape->mesh->field.columns == 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the shape of the body is no height field", field_name);
-	result = cr_check_field_edit(world->context, field_name, shape->mesh, region, heights);
+	const carom_mesh *field = body->shape.def.mesh;
+	result = cr_check_field_edit(world->context, field_name, field, region, heights);
 	if (result != CAROM_SUCCESS)
 		return result;
 	bool done;
@@ -159,14 +185,31 @@ carom_result carom_world_edit_field(carom_world *world, carom_body_id id, const 
 		return result;
 	cr_field_work work;
 	carom_mesh *edited = NULL;
-	result = cr_edit_field(world->context, field_name, shape->mesh, region, heights, &work, &edited);
+	result = cr_edit_field(world->context, field_name, field, region, heights, &work, &edited);
+	return result == CAROM_SUCCESS ? set_field(world, id, body, edited) : result;
+}
+
+carom_result carom_world_paint_field(
+	carom_world *world, carom_body_id id, const carom_field_region *region, const uint32_t *materials)
+{
+	carom_result result;
+	cr_body *body = find_field(world, id, paint_name, &result);
+	if (!body)
+		return result;
+	const carom_mesh *field = body->shape.def.mesh;
+	result = cr_check_field_paint(world->context, paint_name, field, region, materials);
 	if (result != CAROM_SUCCESS)
 		return result;
-	carom_shape other = *shape;
-	other.mesh = edited;
-	result = carom_world_set_shape(world, id, &other);
-	carom_release_mesh(edited);
-	return result;
+	bool done = false;
+	if (holds_alone(world, body))
+		result = cr_paint_field_in_place(body->shape.mesh, region, materials, &done);
+	if (done)
+		note_field(world, body);
+	if (result != CAROM_SUCCESS || done)
+		return result;
+	carom_mesh *painted = NULL;
+	result = cr_paint_field(world->context, field, region, materials, &painted);
+	return result == CAROM_SUCCESS ? set_field(world, id, body, painted) : result;
 }
 
 // ---- Parts ----

@@ -1,4 +1,5 @@
 /// Meshes and hulls of another size. See carom_create_scaled_mesh.
+#include "contact/material.h"
 #include "world/world.h"
 
 static const char *const name = "carom_create_scaled_mesh";
@@ -58,6 +59,49 @@ static void turn_triangles(const carom_mesh *mesh, bool mirrored, int32_t *to)
 	}
 }
 
+/// Give a scaled hull the materials of the hull: each triangle takes that of the triangle which the
+/// middle of its image lies on. Triangles of one face may lie otherwise. May fail.
+static carom_result scale_materials(carom_context *context, const carom_mesh *hull, const double scale[3], carom_mesh **scaled)
+{
+	const cr_topology *t = &(*scaled)->topology;
+	const size_t bytes = (size_t)t->triangle_count * sizeof(uint32_t);
+	uint32_t *materials = cr_alloc(context, bytes);
+	if (!materials)
+		return cr_fail_memory(context, "a scaled mesh");
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		v3d middle = { 0, 0, 0 };
+		for (int k = 0; k < 3; k++) {
+			const float *v = &t->vertices[3 * (int64_t)t->triangles[3 * (int64_t)i + k]];
+			middle = v3d_add(middle, v3d_make(v[0] / scale[0] / 3, v[1] / scale[1] / 3, v[2] / scale[2] / 3));
+		}
+		const v3d n = cr_face_normal(t, i);
+		const v3d normal = v3d_normalize(v3d_make(n.x * scale[0], n.y * scale[1], n.z * scale[2]));
+		materials[i] = hull->materials[cr_hull_triangle_at(hull, middle, normal)];
+	}
+	carom_mesh *painted = NULL;
+	const carom_result result = carom_create_painted_mesh(context, *scaled, materials, t->triangle_count, &painted);
+	cr_free(context, materials, bytes);
+	if (result != CAROM_SUCCESS)
+		return result;
+	carom_release_mesh(*scaled);
+	*scaled = painted;
+	return CAROM_SUCCESS;
+}
+
+static carom_result scale_hull(
+	carom_context *context, const carom_mesh *hull, const carom_strided *points, const double scale[3], carom_mesh **scaled)
+{
+	carom_result result = carom_create_hull(context, points, hull->topology.vertex_count, scaled);
+	if (result != CAROM_SUCCESS || !hull->materials)
+		return result;
+	result = scale_materials(context, hull, scale, scaled);
+	if (result != CAROM_SUCCESS) {
+		carom_release_mesh(*scaled);
+		*scaled = NULL;
+	}
+	return result;
+}
+
 static carom_result create(carom_context *context, const carom_mesh *mesh, const double scale[3], void *vertices,
 	int32_t *triangles, carom_mesh **scaled)
 {
@@ -68,7 +112,7 @@ static carom_result create(carom_context *context, const carom_mesh *mesh, const
 		return cr_fail(context, CAROM_INVALID_MESH, "%s: scale takes vertex %d beyond the limit of %g", name, (int)beyond,
 			CAROM_MAX_COORDINATE);
 	if (mesh->hull)
-		return carom_create_hull(context, &places, t->vertex_count, scaled);
+		return scale_hull(context, mesh, &places, scale, scaled);
 	turn_triangles(mesh, mirrors(scale), triangles);
 	carom_mesh_def def = carom_default_mesh_def();
 	def.vertices = places;

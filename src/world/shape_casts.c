@@ -34,9 +34,8 @@ typedef struct cast_search {
 	v3d origin;       // of the motions: where the body begins
 	cr_convex convex;
 	cr_mover mover;
-	const uint32_t *own_materials; // of the mover's triangles; NULL: it has none
-	cr_mover_box box;              // of the mover
-	v3d lower, upper;              // around its whole way
+	cr_mover_box box; // of the mover
+	v3d lower, upper; // around its whole way
 	// Of a shape that turns by next to nothing: how far that moves any point of it, and the box
 	// around it where it begins, axes of the world.
 	bool straight;
@@ -169,7 +168,6 @@ static void begin_part(cast_search *s, int32_t part)
 	const carom_shape *shape = &s->parts[part].shape;
 	s->part = part;
 	s->mover = cr_mover_of(shape, &s->convex);
-	s->own_materials = cr_has_mesh(shape) ? shape->mesh->materials : NULL;
 	s->mover.held = true;
 	s->mover.two_sided = s->mover.collider && !s->mover.collider->closed && !cr_is_one_sided(shape->mesh);
 	s->mover.motion = s->motion;
@@ -186,6 +184,21 @@ static void begin_part(cast_search *s, int32_t part)
 	s->upper = (v3d){ fmax(to.x, 0) + reach, fmax(to.y, 0) + reach, fmax(to.z, 0) + reach };
 }
 
+/// The material of the part in hand at an impact, whose triangle is known where it is a mesh.
+static uint32_t own_material(const cast_search *s, const cr_impact *impact, int32_t triangle)
+{
+	const carom_shape *shape = &s->parts[s->part].shape;
+	if (!cr_has_mesh(shape))
+		return 0;
+	// Separations are about the place of the mover, along the axes of the world.
+	const cr_body own = {
+		.pose = { .orientation = cr_motion_at(&s->mover.motion, impact->separation_time).orientation },
+		.shape = { .def = *shape, .family = cr_family_of(shape), .mesh = (carom_mesh *)shape->mesh },
+	};
+	const cr_separation *apart = &impact->separation;
+	return cr_material_at(&own, triangle, v3d_mad(apart->on_b, apart->gap, apart->normal), v3d_neg(apart->normal));
+}
+
 /// Nothing fails here: the search has seen the item.
 static void write_hit(cast_search *s, met_item *met, carom_shape_hit *hit)
 {
@@ -200,20 +213,22 @@ static void write_hit(cast_search *s, met_item *met, carom_shape_hit *hit)
 		cr_find_nearest_parts(s->scratch, &s->mover, &body, &met->impact);
 	const cr_impact *impact = &met->impact.impact;
 	const v3d place = v3d_add(cr_motion_at(&s->mover.motion, impact->separation_time).position, s->origin);
+	const cr_body *met_body = &s->world->bodies.data[met->item.body];
+	const v3d point = v3d_add(impact->separation.on_b, place);
 	*hit = (carom_shape_hit){ .body = cr_id_of(s->world->bodies.data, met->item.body),
 		.shape = cr_item_shape(s->world, met->item),
 		.time = impact->time,
 		.touching = impact->state == CR_IMPACT_TOUCHING || impact->time == 0,
 		.distance = impact->separation.gap,
-		.point = v3d_add(impact->separation.on_b, place),
+		.point = point,
 		.normal = impact->separation.normal,
 		.triangle = met->impact.triangle[1],
 		.own_triangle = met->impact.triangle[0],
 		.own_shape = met->own,
 		.undecided = impact->state == CR_IMPACT_UNDECIDED,
-		.material = cr_material_of(&s->world->bodies.data[met->item.body], met->impact.triangle[1]),
-		.own_material = s->own_materials && met->impact.triangle[0] >= 0 ? s->own_materials[met->impact.triangle[0]] : 0,
-		.user_data = s->world->bodies.data[met->item.body].user_data };
+		.material = cr_material_at(met_body, met->impact.triangle[1], point, impact->separation.normal),
+		.own_material = own_material(s, impact, met->impact.triangle[0]),
+		.user_data = met_body->user_data };
 }
 
 static carom_result check_shape(carom_context *context, const carom_shape *shape, const void *none, const char *function)

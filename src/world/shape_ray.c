@@ -38,7 +38,7 @@ static carom_result cast(
 	*found = cr_body_cast(body, cr_get_bvh_kernels(context->simd), &taken, CR_RAY_BOTH, hit);
 	if (*found) {
 		hit->t /= scale;
-		hit->material = cr_material_of(body, hit->triangle);
+		hit->material = cr_material_at(body, hit->triangle, hit->point, hit->normal);
 	}
 	return CAROM_SUCCESS;
 }
@@ -48,7 +48,7 @@ static bool find_point(
 {
 	if (!cr_body_closest_point(body, cr_get_bvh_kernels(context->simd), point, max_distance, closest))
 		return false;
-	closest->material = cr_material_of(body, closest->triangle);
+	closest->material = cr_material_at(body, closest->triangle, closest->point, closest->normal);
 	return true;
 }
 

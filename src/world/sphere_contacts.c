@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/stable_sort.h"
 #include "contact/contact.h"
+#include "contact/material.h"
 #include "geom/triangle.h"
 #include "world/world.h"
 #include <stdlib.h>
@@ -198,16 +199,14 @@ static void place_ball(cr_body *ball, const double at[4], double skin)
 /// The triangle of a contact, its material, and the weights of its corners at the nearest point.
 static void set_triangle(const cr_body *body, const cr_body *seen, const cr_raw_contact *raw, carom_sphere_contact *c)
 {
-	c->triangle = -1;
-	if (seen->shape.def.type != CAROM_MESH)
+	const v3d normal = { c->normal.x, c->normal.y, c->normal.z };
+	const v3d surface = v3d_mad((v3d){ c->point.x, c->point.y, c->point.z }, c->depth, normal);
+	c->triangle = seen->shape.def.type == CAROM_MESH ? raw->feature_b : -1;
+	c->material_b = cr_material_at(body, c->triangle, surface, normal);
+	if (c->triangle < 0)
 		return;
-	c->triangle = raw->feature_b;
-	const uint32_t *materials = body->shape.mesh->materials;
-	c->material_b = materials ? materials[c->triangle] : 0;
 	v3d corners[3];
 	cr_collider_triangle(seen->shape.collider, c->triangle, corners);
-	const v3d surface =
-		v3d_mad((v3d){ c->point.x, c->point.y, c->point.z }, c->depth, (v3d){ c->normal.x, c->normal.y, c->normal.z });
 	const cr_triangle_point nearest = cr_closest_on_triangle(cr_point_to_body(seen, surface), corners);
 	for (int k = 0; k < 3; k++)
 		c->weight[k] = nearest.weight[k];

@@ -10,6 +10,7 @@
 /// looked up in a list of the corners around each vertex. It is made for a mesh whose edges are
 /// asked about first, and kept with the scene. Cost: O(contacts) calls, in parallel.
 #include "base/parallel.h"
+#include "contact/material.h"
 #include "world/surface_contacts.h"
 #include "world/world.h"
 #include <string.h>
@@ -132,8 +133,9 @@ static carom_contact show_shape_contact(const carom_world *world, const carom_su
 	const v3d normal = { c->normal.x, c->normal.y, c->normal.z }, on = { c->point.x, c->point.y, c->point.z };
 	const v3d at = v3d_mad(on, c->distance, normal);
 	feature first = { .part = (int32_t)c->body_a.index1 - 1, .point = { at.x, at.y, at.z } };
-	const feature second = { .part = (int32_t)c->body_b.index1 - 1 + c->shape_b, .point = c->point };
+	feature second = { .part = (int32_t)c->body_b.index1 - 1 + c->shape_b, .point = c->point };
 	const cr_body *body = &world->bodies.data[first.part];
+	second.material = cr_material_at(&world->bodies.data[second.part], -1, on, normal);
 	first.number = c->triangle >= 0 ? c->triangle : find_corner(world, first.part, c->vertices[0], c->vertices[1]) / 3;
 	first.material = c->vertices[1] < 0 ? material_of_vertex(body, c->vertices[0]) : material_of_triangle(body, first.number);
 	carom_contact shown = show(world, &first, &second, c->normal);

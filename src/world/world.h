@@ -162,8 +162,7 @@ carom_result cr_check_body_shape(carom_context *context, const carom_shape *shap
 /// Check the further conditions of a deforming body, whose shape is checked.
 carom_result cr_check_deforming(carom_context *context, const carom_body_def *def, const char *function);
 /// Checks the shape of a part.
-typedef carom_result cr_check_shape_fn(
-	carom_context *context, const carom_shape *shape, const void *user, const char *function);
+typedef carom_result cr_check_shape_fn(carom_context *context, const carom_shape *shape, const void *user, const char *function);
 /// Check parts [count], with their poses; parts may be NULL. The text names the part.
 carom_result cr_check_each_part(carom_context *context, const carom_part *parts, int32_t count, cr_check_shape_fn *check,
 	const void *user, const char *function);
@@ -198,6 +197,19 @@ carom_result cr_create_world(carom_context *context, const cr_settings *settings
 /// Put the arrays of a mesh that nobody else holds side by side in one block, if it is small. On
 /// failure the mesh is given up, and *mesh is NULL (mesh.c).
 carom_result cr_pack_mesh(carom_mesh **mesh);
+/// Fill the materials of vertices [vertices] from those of triangles [triangles]: a vertex takes
+/// that of the first triangle at its place that takes part; 0 where there is none (mesh.c).
+void cr_find_vertex_materials(const cr_topology *topology, const uint32_t *materials, uint32_t *of_vertex);
+/// Give a mesh that has no materials, and whose arrays lie each for itself, a copy of these
+/// [triangles]; NULL: none. After a failure it is only good to be released (mesh.c).
+carom_result cr_keep_materials(carom_mesh *mesh, const uint32_t *materials);
+static inline bool cr_is_one_material(const uint32_t *materials, int64_t count)
+{
+	int64_t equal = 0;
+	while (equal < count && materials[equal] == materials[0])
+		equal++;
+	return equal == count;
+}
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh);

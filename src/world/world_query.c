@@ -122,7 +122,7 @@ static void finish_hit(const ray_search *s, carom_ray_hit *hit)
 	hit->body = cr_id_of(s->world->bodies.data, s->item.body);
 	hit->shape = cr_item_shape(s->world, s->item);
 	hit->t /= s->scale;
-	hit->material = cr_material_of(body, hit->triangle);
+	hit->material = cr_material_at(body, hit->triangle, hit->point, hit->normal);
 	hit->user_data = body->user_data;
 }
 
@@ -390,7 +390,7 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	*result = s.nearest;
 	result->body = cr_id_of(world->bodies.data, s.item.body);
 	result->shape = cr_item_shape(world, s.item);
-	result->material = cr_material_of(&world->bodies.data[s.item.body], result->triangle);
+	result->material = cr_material_at(&world->bodies.data[s.item.body], result->triangle, result->point, result->normal);
 	result->user_data = world->bodies.data[s.item.body].user_data;
 	return CAROM_SUCCESS;
 }
