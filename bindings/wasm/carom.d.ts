@@ -232,6 +232,8 @@ export class Mesh extends Handle {
 	scaled(scale: number | Numbers): Mesh;
 	/** Of a height field: one with other heights in a rectangle. Its bottom stays. */
 	edited(heights: Numbers, columns: number, options?: { firstColumn?: number | undefined; firstRow?: number | undefined }): Mesh;
+	/** With other materials: one for all, one for each triangle (of a height field two for each cell), or none. */
+	painted(materials: number | Numbers | null): Mesh;
 	/** With its trees, for Carom.loadMesh of a library of the same baked version, native or not. */
 	save(): Uint8Array;
 	/** In float, as a step casts them. triangle is -1 where a ray hits nothing. */
@@ -613,6 +615,8 @@ export class World extends Handle {
 	setShape(id: BodyIdLike, shape: Shape): void;
 	/** Give the height field of a body other heights in a rectangle of columns. */
 	editField(id: BodyIdLike, heights: Numbers, columns: number, options?: { firstColumn?: number | undefined; firstRow?: number | undefined }): void;
+	/** Give cells of the height field of a body other materials, two for each cell. */
+	paintField(id: BodyIdLike, materials: Numbers, columns: number, options?: { firstColumn?: number | undefined; firstRow?: number | undefined }): void;
 	setParts(id: BodyIdLike, parts: readonly Part[]): void;
 	/** Its bounds in the world, a little wider than it is. */
 	getBox(id: BodyIdLike): { lower: Vector; upper: Vector };

@@ -1425,6 +1425,15 @@ export class Mesh extends Handle {
 			this.carom.putRecord("field_region", room, () => {}, region, "edited: "), put(heights, Float32Array), place));
 	}
 
+	/** A new mesh with other materials: one for all, one for each triangle (of a height field two for each cell), or null for none. */
+	painted(materials) {
+		const numbers = typeof materials === "number" ? [materials] : materials;
+		if (numbers !== null)
+			checkWhole(numbers, "painted: materials", 1, "u32");
+		return this.carom.makeMesh((place, put) => this.carom.exports.cw_create_painted_mesh(this.address,
+			numbers ? put(numbers, Uint32Array) : 0, numbers ? numbers.length : 0, place));
+	}
+
 	/** Its content with its trees as bytes, for Carom.loadMesh. */
 	save() {
 		let bytes = null;
@@ -1706,6 +1715,16 @@ export class World extends Handle {
 		const region = { firstColumn, firstRow, columns, rows: heights.length / columns };
 		this.change((world, put, room) => this.carom.exports.cw_edit_field(world, this.id(id, put, "editField"),
 			this.carom.putRecord("field_region", room, () => {}, region, "editField: "), put(heights, Float32Array)));
+	}
+
+	/** Give cells of the height field of a body other materials, two for each cell, in a rectangle of columns of cells. */
+	paintField(id, materials, columns, options) {
+		const { firstColumn, firstRow } = settingsOf("paintField", options, { firstColumn: 0, firstRow: 0 });
+		checkValue("i32", columns, "paintField: columns");
+		checkWhole(materials, "paintField: materials", 2 * columns, "u32");
+		const region = { firstColumn, firstRow, columns, rows: materials.length / (2 * columns) };
+		this.change((world, put, room) => this.carom.exports.cw_paint_field(world, this.id(id, put, "paintField"),
+			this.carom.putRecord("field_region", room, () => {}, region, "paintField: "), put(materials, Uint32Array)));
 	}
 
 	/** Give a body with parts other parts, up to its partRoom; without room at most as many as it has. */

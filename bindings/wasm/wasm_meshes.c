@@ -39,6 +39,11 @@ int EXPORT(cw_create_edited_field)(
 	return (int)carom_create_edited_field(cw_context, field, region, heights, mesh);
 }
 
+int EXPORT(cw_create_painted_mesh)(const carom_mesh *mesh, const uint32_t *materials, int count, carom_mesh **painted)
+{
+	return (int)carom_create_painted_mesh(cw_context, mesh, materials, count, painted);
+}
+
 int EXPORT(cw_create_scaled_mesh)(const carom_mesh *mesh, const double *scale, carom_mesh **scaled)
 {
 	return (int)carom_create_scaled_mesh(cw_context, mesh, scale, scaled);

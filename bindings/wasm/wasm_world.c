@@ -143,6 +143,13 @@ int EXPORT(cw_edit_field)(carom_world *world, const carom_body_id *id, const car
 	return (int)carom_world_edit_field(world, *id, region, heights);
 }
 
+/// materials [2*region->rows*region->columns].
+int EXPORT(cw_paint_field)(
+	carom_world *world, const carom_body_id *id, const carom_field_region *region, const uint32_t *materials)
+{
+	return (int)carom_world_paint_field(world, *id, region, materials);
+}
+
 int EXPORT(cw_set_parts)(carom_world *world, const carom_body_id *id, const carom_part *parts, int count)
 {
 	return (int)carom_world_set_parts(world, *id, parts, count);

@@ -98,6 +98,15 @@ refuses(() => dig([1, 2, 3], 2), /editField: heights has 3 numbers, which is no 
 refuses(() => dig([1, 2], 2, { firstColumn: 4 }), /carom_world_edit_field: .*column/);
 refuses(() => dig([1, 2], 2, { column: 1 }), /editField: there is no setting column/);
 
+// Materials of a field, in place too, and of a hull.
+const meadow = field.painted(5);
+digs[0].scene.setShape(digs[0].ground, { type: 'mesh', mesh: meadow });
+digs[0].scene.paintField(digs[0].ground, [7, 8], 1, { firstColumn: 1, firstRow: 1 });
+const under = (x, y) => digs[0].scene.castRay([x, y, 5], [0, 0, -1], { filter: { ignore: digs[0].ball } }).material;
+assert.deepEqual([under(1.7, 1.2), under(1.2, 1.7), under(2.7, 1.2), meadow.materialOf(0), meadow.painted(null).materialOf(0)], [7, 8, 5, 5, 0]);
+refuses(() => meadow.painted([1, 2]), /count is 2; it must be 1, or 24, two for each cell/);
+refuses(() => digs[0].scene.paintField(digs[0].ground, [7], 1), /paintField: materials has 1 numbers, which is no multiple of 2/);
+
 const report = carom.checkMesh(corners, [...sides, 0, 0, 1]);
 assert.deepEqual([report.degenerateTriangles, report.closed, report.firstElement], [1, true, 12]);
 assert.deepEqual([carom.checkMesh(corners, [0, 1, 99]).usable, carom.checkMesh(corners, [0, 1, 99]).outOfRangeTriangles], [false, 1]);

@@ -276,6 +276,28 @@ static PyObject *mesh_edited(PyObject *self, PyObject *const *args, Py_ssize_t c
 	return made;
 }
 
+/// Materials of a mesh: None, a number for all, or an array.
+static PyObject *mesh_painted(PyObject *self, PyObject *value)
+{
+	cp_mesh *mesh = (cp_mesh *)self;
+	PyObject *made = NULL, *given = PyLong_Check(value) ? PyTuple_Pack(1, value) : Py_NewRef(value);
+	cp_input materials = { 0 };
+	const uint32_t *numbers = NULL;
+	if (given &&
+		(!cp_is_given(given) || (cp_open_input(&materials, given, "materials", 0) && (numbers = cp_as_uint32(&materials))))) {
+		carom_mesh *painted;
+		carom_result result;
+		const int32_t count = materials.rows > INT32_MAX ? -1 : (int32_t)materials.rows;
+		Py_BEGIN_ALLOW_THREADS result =
+			carom_create_painted_mesh(mesh->context->context, mesh->mesh, numbers, numbers ? count : 0, &painted);
+		Py_END_ALLOW_THREADS made =
+			finish(cp_state_of(self), (cp_context *)Py_NewRef((PyObject *)mesh->context), result, painted);
+	}
+	cp_close_input(&materials);
+	Py_XDECREF(given);
+	return made;
+}
+
 // ---- Saved bytes ----
 
 bool cp_write_bytes(const void *bytes, size_t count, void *user)
@@ -426,6 +448,9 @@ static PyMethodDef methods[] = {
 	{ "save", mesh_save, METH_NOARGS, CP_DOC("save($self, /)", carom_mesh_save) },
 	{ "scaled", mesh_scaled, METH_O, CP_DOC("scaled($self, scale, /)", carom_create_scaled_mesh) },
 	{ "edited", CP_NAMED(mesh_edited), CP_DOC("edited($self, /, heights, first_column, first_row)", carom_create_edited_field) },
+	{ "painted", mesh_painted, METH_O,
+		CP_DOC("painted($self, materials, /)",
+			carom_create_painted_mesh) " materials is a number for all, an array of one for each triangle (of a field two for each cell), or None." },
 	{ "tree_info", CP_NAMED(mesh_tree_info), CP_DOC("tree_info($self, /, with_epo=False)", carom_mesh_get_tree_info) },
 	{ "material", mesh_material, METH_O, CP_DOC("material($self, triangle, /)", carom_mesh_get_material) },
 	{ "__reduce__", mesh_reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nFor pickle: the bytes of save()." },

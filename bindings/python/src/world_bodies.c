@@ -566,6 +566,41 @@ static PyObject *edit_field(PyObject *self, PyObject *const *args, Py_ssize_t co
 	return done;
 }
 
+/// The region of cells that has two materials for each.
+static const uint32_t *open_cells(cp_input *materials, PyObject *const values[3], carom_field_region *region)
+{
+	int64_t column, row;
+	const uint32_t *numbers = NULL;
+	if (!cp_open_rows(materials, values[0], "materials", 1, INT32_MAX) || !(numbers = cp_as_uint32(materials)) ||
+		!cp_get_int(values[1], "first_column", INT32_MIN, INT32_MAX, &column) ||
+		!cp_get_int(values[2], "first_row", INT32_MIN, INT32_MAX, &row))
+		return NULL;
+	if (materials->columns % 2 != 0) {
+		PyErr_Format(
+			PyExc_ValueError, "materials has %lld columns; it must have two for each cell", (long long)materials->columns);
+		return NULL;
+	}
+	*region = (carom_field_region){ (int32_t)column, (int32_t)row, (int32_t)(materials->columns / 2),
+		materials->rows > INT32_MAX ? -1 : (int32_t)materials->rows };
+	return numbers;
+}
+
+static PyObject *paint_field(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "materials", "first_column", "first_row", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[4], *done = NULL;
+	carom_body_id id;
+	cp_input materials = { 0 };
+	carom_field_region region;
+	const uint32_t *numbers = NULL;
+	if (cp_arguments("paint_field", args, count, keywords, names, 4, values) && cp_get_id(values[0], &id) &&
+		(numbers = open_cells(&materials, values + 1, &region)) && begin(world))
+		done = end(world, carom_world_paint_field(world->world, id, &region, numbers));
+	cp_close_input(&materials);
+	return done;
+}
+
 static PyObject *set_parts(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
 	cp_world *world = (cp_world *)self;
@@ -809,6 +844,9 @@ PyMethodDef cp_world_bodies[] = {
 			carom_world_set_traits) },
 	{ "edit_field", CP_NAMED(edit_field),
 		CP_DOC("edit_field($self, /, id, heights, first_column, first_row)", carom_world_edit_field) },
+	{ "paint_field", CP_NAMED(paint_field),
+		CP_DOC("paint_field($self, /, id, materials, first_column, first_row)",
+			carom_world_paint_field) " A row of materials has two numbers for each cell." },
 	{ "set_shape", FAST(set_shape), CP_DOC("set_shape($self, id, shape, /)", carom_world_set_shape) },
 	{ "set_parts", FAST(set_parts), CP_DOC("set_parts($self, id, parts, /)", carom_world_set_parts) },
 	{ "set_vertices", CP_NAMED(set_vertices),

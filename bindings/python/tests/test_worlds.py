@@ -145,6 +145,26 @@ class Bodies(unittest.TestCase):
         with self.assertRaisesRegex(carom.InvalidArgument, "no height field"):
             world.edit_field(world.add_body(shape=carom.Shape(type="sphere", radius=2)), [[3.0]], 0, 0)
 
+    def test_a_field_is_painted(self):
+        world = carom.World()
+        field = carom.Mesh.height_field([[0, 0, 0], [0, 0, 0], [0, 0, 0]], (1, 1), 5).painted(3)
+        ground = world.add_body(shape=carom.Shape(type="mesh", mesh=field), kind="static")
+        world.paint_field(ground, [[8, 9]], 1, 0)
+        self.assertEqual([field.material(triangle) for triangle in range(8)], [3] * 8)  # a copy was changed
+        painted = world.get_body(ground).shape.mesh
+        self.assertEqual([painted.material(triangle) for triangle in range(8)], [3, 3, 8, 9, 3, 3, 3, 3])
+        self.assertEqual([painted.painted(range(8)).material(5), painted.painted(None).material(5)], [5, 0])
+        cube = carom.Mesh.hull([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+        self.assertEqual(cube.painted(range(12)).material(11), 11)
+        with self.assertRaisesRegex(carom.InvalidArgument, "count is 7; it must be 1, or 8, two for each cell"):
+            field.painted(range(7))
+        with self.assertRaisesRegex(carom.InvalidArgument, "region.first_column is 2; the field has columns of cells 0 to 1"):
+            world.paint_field(ground, [[8, 9]], 2, 0)
+        with self.assertRaisesRegex(ValueError, "materials has 3 columns; it must have two for each cell"):
+            world.paint_field(ground, [[8, 9, 1]], 0, 0)
+        with self.assertRaises(OverflowError):
+            field.painted(-1)
+
     def test_a_solid_inside_out_is_told(self):
         world = carom.World()
         corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
