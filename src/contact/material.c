@@ -57,6 +57,22 @@ static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const caro
 	return found >= 0 ? found : nearest_of_facet(collider, facets, &facets->data[number], own);
 }
 
+/// Is the box around a triangle farther from a point than this?
+static bool is_farther(const cr_topology *t, int32_t triangle, v3d point, double distance)
+{
+	const int32_t *corners = &t->triangles[3 * (int64_t)triangle];
+	const float *a = &t->vertices[3 * (int64_t)corners[0]], *b = &t->vertices[3 * (int64_t)corners[1]],
+				*c = &t->vertices[3 * (int64_t)corners[2]];
+	double sum = 0;
+	for (int k = 0; k < 3; k++) {
+		const float low = a[k] < b[k] ? a[k] : b[k], high = a[k] < b[k] ? b[k] : a[k], p = c[k];
+		const double lower = p < low ? p : low, upper = p > high ? p : high, at = v3d_get(point, k);
+		const double beside = at < lower ? lower - at : at > upper ? at - upper : 0;
+		sum += beside * beside;
+	}
+	return sum > distance * distance;
+}
+
 int32_t cr_hull_triangle_at(const carom_mesh *hull, v3d point, v3d normal)
 {
 	const cr_topology *t = &hull->topology;
@@ -64,9 +80,9 @@ int32_t cr_hull_triangle_at(const carom_mesh *hull, v3d point, v3d normal)
 	double least = INFINITY, best = -INFINITY;
 	int32_t found = 0;
 	for (int32_t i = 0; i < t->triangle_count; i++)
-		least = fmin(least, distance_to(&hull->collider, i, point));
+		least = is_farther(t, i, point, least) ? least : fmin(least, distance_to(&hull->collider, i, point));
 	for (int32_t i = 0; i < t->triangle_count; i++) {
-		if (!(distance_to(&hull->collider, i, point) <= least + tolerance))
+		if (is_farther(t, i, point, least + tolerance) || distance_to(&hull->collider, i, point) > least + tolerance)
 			continue;
 		const double alike = v3d_dot(cr_face_normal(t, i), normal);
 		// Triangles of one face have normals that differ by rounding.
