@@ -640,7 +640,8 @@ TEST(temporal, a_fast_world_does_all_in_full)
 	const carom_world_def def = all_contacts();
 	const outcome o = run_against_full(MOVING_FLY, true, &def, 20);
 	CHECK(o.pairs_full > 0);
-	CHECK(20 * o.pairs_iterative <= o.pairs_full);
+	// Pairs that are apart by their hulls are left alone, however fast they are.
+	CHECK(20 * (o.pairs_iterative - o.pairs_apart) <= o.pairs_full);
 }
 
 // ---- The past that is gone ----

@@ -84,6 +84,18 @@ bool cr_boxes_are_near(double ahead, const cr_body *body_a, const cr_body *body_
 	return *gap <= 0;
 }
 
+/// The table of a rigid mesh; NULL: it has none.
+static const cr_support_map *support_of(const cr_body *body)
+{
+	return body->shape.family == CR_FAMILY_MESH && cr_is_rigid(body) ? body->shape.mesh->support : NULL;
+}
+
+double cr_hulls_gap(const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation)
+{
+	const cr_support_map *of_a = support_of(a), *of_b = support_of(b);
+	return of_a && of_b ? cr_hull_gap(of_a, of_b, rotation, translation) : 0;
+}
+
 bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b)
 {
 	switch (cr_algorithm_of(a, b)) {

@@ -143,6 +143,9 @@ cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);
 /// and translation: of b in a's frame. *gap: 0 if they may, else a lower bound of how far apart
 /// they are (algorithm.c).
 bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
+/// A lower bound of the distance of two meshes by their convex hulls; 0: it is not known, or they
+/// may touch. rotation and translation: as above (algorithm.c).
+double cr_hulls_gap(const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation);
 /// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two
 /// basic volumes, are let through: their own tests are as cheap (algorithm.c).
 bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);

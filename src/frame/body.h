@@ -8,6 +8,7 @@
 #include "math/box3.h"
 #include "mesh/facets.h"
 #include "mesh/hull.h"
+#include "mesh/support_map.h"
 #include "surface/surface.h"
 
 /// The source of a mesh of carom_create_height_field. No columns: the mesh is none.
@@ -45,7 +46,9 @@ struct carom_mesh {
 	double *exact;
 	cr_collider collider;
 	cr_hull_data *hull; // of carom_create_hull; else NULL
-	cr_field field;     // of carom_create_height_field; else empty
+	// of a mesh whose vertices stay, if it is neither coarse nor large; else NULL
+	cr_support_map *support;
+	cr_field field; // of carom_create_height_field; else empty
 	// Of a mesh that was loaded, copied, or packed for being small (world/baked.c): its arrays lie
 	// in one block.
 	size_t baked_bytes; // 0: they lie each for itself

@@ -557,8 +557,18 @@ static carom_result make_mesh(
 static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bool owned, carom_mesh **mesh)
 {
 	cr_mesh_parts parts = { 0 };
-	const carom_result result = read_parts(context, bytes, size, &parts);
-	return result == CAROM_SUCCESS ? make_mesh(context, &parts, bytes, size, owned, mesh) : result;
+	carom_result result = read_parts(context, bytes, size, &parts);
+	if (result == CAROM_SUCCESS)
+		result = make_mesh(context, &parts, bytes, size, owned, mesh);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = cr_make_support_map(*mesh);
+	if (result != CAROM_SUCCESS) {
+		(*mesh)->baked = NULL; // the caller frees the block
+		carom_release_mesh(*mesh);
+		*mesh = NULL;
+	}
+	return result;
 }
 
 /// The parts of a mesh that a copy has.

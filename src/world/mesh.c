@@ -152,6 +152,7 @@ static void free_mesh(carom_mesh *mesh)
 	else if (mesh->hull)
 		cr_hull_free_rows(context, &mesh->hull->hull);
 	cr_free(context, mesh->hull, sizeof *mesh->hull);
+	cr_free(context, mesh->support, sizeof *mesh->support);
 	if (mesh->baked_bytes > 0) {
 		if (mesh->edited)
 			free_edited(mesh);
@@ -170,6 +171,18 @@ static void free_mesh(carom_mesh *mesh)
 	cr_free(context, mesh, sizeof *mesh);
 }
 
+carom_result cr_make_support_map(carom_mesh *mesh)
+{
+	const cr_topology *t = &mesh->topology;
+	if (mesh->field.columns > 0 || !cr_wants_support_map(mesh->collider.triangle_count, t->vertex_count))
+		return CAROM_SUCCESS;
+	mesh->support = cr_alloc(mesh->context, sizeof *mesh->support);
+	if (!mesh->support)
+		return cr_fail_memory(mesh->context, "the hull of a mesh");
+	cr_fill_support_map(mesh->support, t->vertices, t->vertex_count);
+	return CAROM_SUCCESS;
+}
+
 static carom_result create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	const cr_rows *field, carom_mesh_report *report, carom_mesh **mesh)
 {
@@ -184,6 +197,8 @@ static carom_result create_mesh(carom_context *context, const carom_mesh_def *de
 		result = keep_exact(made, def);
 	if (result == CAROM_SUCCESS)
 		result = cr_keep_materials(made, def->materials);
+	if (result == CAROM_SUCCESS && !field)
+		result = cr_make_support_map(made);
 	if (report)
 		*report = made->report;
 	if (result != CAROM_SUCCESS) {
@@ -301,7 +316,7 @@ carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
 
 static size_t bytes_of(const carom_mesh *mesh)
 {
-	const size_t own = sizeof *mesh + (mesh->hull ? sizeof *mesh->hull : 0);
+	const size_t own = sizeof *mesh + (mesh->hull ? sizeof *mesh->hull : 0) + (mesh->support ? sizeof *mesh->support : 0);
 	if (mesh->baked_bytes > 0)
 		return own + mesh->baked_bytes + (mesh->hull ? cr_hull_row_bytes(&mesh->hull->hull) : 0) +
 			(mesh->edited ? edited_bytes(mesh) : 0);

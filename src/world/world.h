@@ -210,6 +210,9 @@ static inline bool cr_is_one_material(const uint32_t *materials, int64_t count)
 		equal++;
 	return equal == count;
 }
+/// Give a mesh whose vertices stay the table by which pairs are told to be apart, if it is worth
+/// one.
+carom_result cr_make_support_map(carom_mesh *mesh);
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh);
