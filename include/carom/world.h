@@ -510,7 +510,7 @@ CAROM_API carom_result carom_world_set_shape(
 /// of the body is no height field, or the body has parts. On any failure nothing has changed.
 CAROM_API carom_result carom_world_edit_field(carom_world *world, carom_body_id id,
 	const carom_field_region *region, const float *heights);
-/// Change what the ground is made of: give the height field of a body other materials in a
+/// Change the materials of the ground: give the height field of a body other materials in a
 /// rectangle of its cells, of which there are one less than samples along either side. region
 /// counts cells here: first_column and first_row are those of the first cell, columns and rows how
 /// many. materials [2 * region->rows * region->columns] are two for each cell, row by row, as of
@@ -518,8 +518,8 @@ CAROM_API carom_result carom_world_edit_field(carom_world *world, carom_body_id 
 /// elsewhere. Heights and holes stay: carom_world_edit_field changes them, and keeps materials.
 ///
 /// The next step finds the results of a world in which the body had the painted field from the
-/// beginning; ages, data and memory of pairs go on as with carom_world_set_shape, and what rests
-/// there wakes. Queries see the numbers at once.
+/// beginning; ages, data and memory of pairs go on as with carom_world_set_shape, and bodies
+/// at rest there wake. Queries see the numbers at once.
 ///
 /// Where nothing but the body holds the field, as of carom_world_edit_field, it changes in place,
 /// in time that goes by the rectangle; or by the field, where it has holes or the rectangle reaches

@@ -1,7 +1,7 @@
 /// Wide search of points and normals of a hull. Compiled once for each instruction set (CR_ISA).
 ///
 /// Each product with the direction is x dx + y dy + z dz in this order, as v3d_dot has it, so that
-/// the search finds what a loop over the vectors finds. No branch depends on which vector is
+/// the search finds the vector that a loop finds. No branch depends on which vector is
 /// farther, but for one in each chunk: those of a loop are foretold wrongly a few times a search.
 
 #include "geom/hull_isa.h"

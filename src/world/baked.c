@@ -623,7 +623,15 @@ carom_result cr_copy_painted(carom_context *context, const carom_mesh *mesh, con
 	cr_mesh_parts parts = parts_to_copy(mesh, CR_COPY_ALL);
 	parts.materials = (uint32_t *)materials; // only read
 	parts.vertex_materials = (uint32_t *)vertex_materials;
-	return copy_parts(context, &parts, false, copy);
+	carom_result result = copy_parts(context, &parts, false, copy);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = cr_make_support_map(*copy);
+	if (result != CAROM_SUCCESS) {
+		carom_release_mesh(*copy);
+		*copy = NULL;
+	}
+	return result;
 }
 
 carom_result carom_mesh_load(carom_context *context, const void *bytes, size_t size, bool copy, carom_mesh **mesh)

@@ -56,7 +56,7 @@ carom_result cr_edit_field_in_place(
 typedef struct cr_field_side {
 	const char *of_first, *of_count; // names of the fields
 	int32_t first, count, all;
-	const char *unit; // of what there are all
+	const char *unit; // of the numbers
 } cr_field_side;
 
 /// Checks a side of a region; the text names the function and the field.
