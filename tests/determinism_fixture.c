@@ -15,7 +15,7 @@ typedef struct golden {
 static const golden GOLDEN[] = {
 	{ "pile", 0x0653a3ea2fc370fb },
 	{ "zoo", 0x24273d15a20aa7ea },
-	{ "near", 0xfec619aca78de1b6 },
+	{ "near", 0x117b8344cb935e80 },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0x367883aa002571c2 },

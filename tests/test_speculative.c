@@ -120,3 +120,29 @@ TEST(speculative, bodies_that_all_but_lie_on_each_other)
 	CHECK(near > 2000 / TEST_FEWER);
 	close_table(&t);
 }
+
+/// Bodies that overlap have contacts ahead too, where another part of them is near.
+TEST(speculative, no_contact_is_farther_ahead_than_the_margin)
+{
+	table t;
+	uint64_t seed = 11;
+	int ahead = 0;
+	open_table(&t);
+	for (int i = 0; i < 6000 / TEST_FEWER; i++) {
+		const int a = i % 3 == 0 ? (int)(test_random(&seed) % MESHES) : 2, b = MESHES + (int)(test_random(&seed) % 3);
+		const carom_pose pose_a = fixture_random_pose(&seed, 0.8);
+		carom_pose pose_b = fixture_random_pose(&seed, 0.2);
+		if (b == FIELD)
+			pose_b = fixture_at(-2.5, -2.5, -0.2);
+		carom_contact contacts[MOST_CONTACTS];
+		int32_t count = 0;
+		REQUIRE(carom_collide(t.context, &t.kind[a], &pose_a, &t.kind[b], &pose_b, 0.05, MOST_CONTACTS, contacts, &count) ==
+			CAROM_SUCCESS);
+		for (int32_t k = 0; k < count && k < MOST_CONTACTS; k++) {
+			ahead += (double)contacts[k].depth < 0;
+			CHECK((double)contacts[k].depth >= -0.05 * (1 + 1e-6));
+		}
+	}
+	CHECK(ahead > 500 / TEST_FEWER);
+	close_table(&t);
+}

@@ -633,7 +633,8 @@ static void list_tries(const round_pair *r, const bool leaves[2], cr_round_tries
 
 /// The contacts of a body that leaves along a way: at the end of the core that lies deepest along
 /// it; at the other end, if that must leave too; and where that end is outside and near the
-/// surface, of its depth the part that the way does not bring by itself, or how far it is ahead.
+/// surface, of its depth the part that the way does not bring by itself. One that is ahead of the
+/// surface tells how far, whichever way leads out.
 static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2])
 {
 	const double ahead = is_sphere(r) ? 0 : v3d_dot(way->direction, v3d_sub(r->core[1], r->core[0]));
@@ -651,8 +652,9 @@ static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2]
 		if (n->part != other || leaves[other] || n->distance <= surface_tolerance(r) || is_left_out(r, n))
 			continue;
 		const v3d away = v3d_scale(v3d_sub(n->core, n->surface), 1 / n->distance);
-		const double depth = fmin(r->radius - n->distance, way->depth * v3d_dot(away, way->direction));
-		if (depth > 0 || (n->distance > r->radius && !is_unseen(r, n)))
+		const double own = r->radius - n->distance;
+		const double depth = own < 0 ? own : fmin(own, way->depth * v3d_dot(away, way->direction));
+		if (depth > 0 || (own < 0 && !is_unseen(r, n)))
 			add_round_contact(r, n->core, away, depth, n);
 	}
 }
