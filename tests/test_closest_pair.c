@@ -234,6 +234,38 @@ TEST(closest_pair, parts_and_bodies_that_deform)
 	carom_destroy_context(context);
 }
 
+/// The parts of a body at the limit may lie beyond it. They are seen all the same.
+TEST(closest_pair, parts_of_a_body_at_the_limit)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_part parts[2] = { { fixture_sphere(0.25), fixture_at(4, 0, 0), 0 },
+		{ fixture_box(1, 2, 3), fixture_at(-4, 0, 0), 0 } };
+	carom_body_def def = carom_default_body_def();
+	def.pose.position.x = CAROM_MAX_POSITION;
+	def.parts = parts;
+	def.part_count = 2;
+	def.kind = CAROM_DYNAMIC;
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	const carom_shape ball = fixture_sphere(1);
+	const carom_pose pose = fixture_at(CAROM_MAX_POSITION, 0, 0);
+	carom_closest_body near;
+	bool found = false;
+	REQUIRE(carom_world_closest_body(world, &ball, &pose, INFINITY, NULL, &found, &near) == CAROM_SUCCESS);
+	CHECK(found && near.body.index1 == id.index1 && near.shape == 1);
+	CHECK(near.distance == 2);
+	def.part_count = 0;
+	def.parts = NULL;
+	def.shape = ball;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	carom_closest_pair pair;
+	REQUIRE(carom_world_closest_pair(world, INFINITY, NULL, NULL, &found, &pair) == CAROM_SUCCESS);
+	CHECK(found && pair.distance == 2);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
 TEST(closest_pair, misuse_and_empty_worlds)
 {
 	carom_context *context = fixture_context(1);

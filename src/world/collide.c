@@ -48,6 +48,15 @@ static carom_result ask_meshes(carom_context *context, const char *function, con
 	return result == CAROM_SUCCESS ? cr_mesh_separation(context, shapes, poses, false, separation) : result;
 }
 
+/// From the poses.
+static void relate(question *q)
+{
+	for (int i = 0; i < 2; i++)
+		q->rotation[i] = m3d_from_quat(q->pose[i].orientation);
+	q->b_in_a = (cr_relative){ m3d_transpose_mul(&q->rotation[0], &q->rotation[1]),
+		m3d_tmul(&q->rotation[0], v3d_sub(q->pose[1].position, q->pose[0].position)) };
+}
+
 static carom_result ask(carom_context *context, const char *function, const carom_shape *const shapes[2],
 	const carom_pose *const poses[2], question *q)
 {
@@ -63,10 +72,8 @@ static carom_result ask(carom_context *context, const char *function, const caro
 			return cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no distance", function);
 		if (shapes[i]->type == CAROM_PLANE)
 			q->plane = i;
-		q->rotation[i] = m3d_from_quat(q->pose[i].orientation);
 	}
-	q->b_in_a = (cr_relative){ m3d_transpose_mul(&q->rotation[0], &q->rotation[1]),
-		m3d_tmul(&q->rotation[0], v3d_sub(q->pose[1].position, q->pose[0].position)) };
+	relate(q);
 	return CAROM_SUCCESS;
 }
 
@@ -125,6 +132,31 @@ static void collide_with_plane(const over_plane *o, double margin, carom_manifol
 
 // ---- Calls ----
 
+static carom_separation separate(const question *q)
+{
+	if (q->plane >= 0) {
+		const over_plane o = place_over(q);
+		return separate_from_plane(&o);
+	}
+	cr_separation s;
+	cr_convex_separation(&q->convex[0], &q->convex[1], &q->b_in_a, &s);
+	return (carom_separation){ s.gap, s.error, m3d_mul(&q->rotation[0], s.normal), from_a(q, s.on_a), from_a(q, s.on_b) };
+}
+
+void cr_separate_shapes(const carom_shape *const shapes[2], const carom_pose poses[2], carom_separation *separation)
+{
+	question q = { .plane = -1 };
+	for (int i = 0; i < 2; i++) {
+		q.pose[i] = poses[i];
+		if (shapes[i]->type == CAROM_PLANE)
+			q.plane = i;
+		else
+			q.convex[i] = cr_convex_of(shapes[i]);
+	}
+	relate(&q);
+	*separation = separate(&q);
+}
+
 carom_result cr_ask_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, const char *name, carom_separation *separation)
 {
@@ -134,18 +166,9 @@ carom_result cr_ask_distance(carom_context *context, const carom_shape *a, const
 			context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, separation);
 	const carom_result result =
 		ask(context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, &q);
-	if (result != CAROM_SUCCESS)
-		return result;
-	if (q.plane >= 0) {
-		const over_plane o = place_over(&q);
-		*separation = separate_from_plane(&o);
-		return CAROM_SUCCESS;
-	}
-	cr_separation s;
-	cr_convex_separation(&q.convex[0], &q.convex[1], &q.b_in_a, &s);
-	*separation =
-		(carom_separation){ s.gap, s.error, m3d_mul(&q.rotation[0], s.normal), from_a(&q, s.on_a), from_a(&q, s.on_b) };
-	return CAROM_SUCCESS;
+	if (result == CAROM_SUCCESS)
+		*separation = separate(&q);
+	return result;
 }
 
 carom_result carom_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,

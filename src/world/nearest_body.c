@@ -110,14 +110,17 @@ static double body_key(const void *user, const double lower[3], const double upp
 }
 
 /// The separation of two bodies that are seen. apart: known not to overlap. The checks of
-/// carom_distance do not hold for the mesh of a body that deforms, which is the world's own.
+/// carom_distance do not hold here: for the mesh of a body that deforms, which is the world's own,
+/// and for a part of a body at the end of the room for positions, which may lie beyond it.
 static carom_result separate(const carom_world *world, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, bool apart, carom_separation *separation)
 {
 	const carom_shape *const shapes[2] = { a, b };
 	const carom_pose poses[2] = { *pose_a, *pose_b };
-	return a->type == CAROM_MESH || b->type == CAROM_MESH ? cr_mesh_separation(world->context, shapes, poses, apart, separation)
-														  : carom_distance(world->context, a, pose_a, b, pose_b, separation);
+	if (a->type == CAROM_MESH || b->type == CAROM_MESH)
+		return cr_mesh_separation(world->context, shapes, poses, apart, separation);
+	cr_separate_shapes(shapes, poses, separation);
+	return CAROM_SUCCESS;
 }
 
 static bool is_wanted(const void *user, int32_t body)

@@ -75,6 +75,9 @@ carom_result cr_check_tolerance(carom_context *context, double tolerance, const 
 // Of two shapes. The context is not NULL. margin and tolerance are checked.
 carom_result cr_ask_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, const char *name, carom_separation *separation);
+/// carom_distance of two checked shapes that are no meshes, and not both planes, at poses that are
+/// normalised.
+void cr_separate_shapes(const carom_shape *const shapes[2], const carom_pose poses[2], carom_separation *separation);
 /// *overlap is false on failure.
 carom_result cr_ask_pair_overlap(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, const char *name, bool *overlap);
