@@ -870,6 +870,116 @@ TEST(record, what_was_forgotten_is_forgotten_in_the_replay)
 	free(t.bytes);
 }
 
+/// A body of parts that overlaps a box, turned anyhow, and new: so it rests in its first step.
+static void add_resting_parts(carom_world *world, uint64_t *seed)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_box(0.5, 0.5, 0.5);
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	const carom_part parts[2] = { { .shape = fixture_box(0.3, 0.2, 0.4), .pose = { { 0.3, 0.1, 0.2 }, { 0, 0, 0, 1 } } },
+		{ .shape = fixture_box(0.2, 0.5, 0.1), .pose = { { -0.7, 0.4, -0.3 }, { 0, 0.6, 0, 0.8 } } } };
+	def = carom_default_body_def();
+	def.kind = CAROM_KINEMATIC;
+	def.continuous = true;
+	def.pose = random_pose(seed);
+	def.parts = parts;
+	def.part_count = 2;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+}
+
+TEST(record, a_body_that_rests_does_so_in_the_replay_after_another_origin)
+{
+	uint64_t seed = 5;
+	for (int i = 0; i < 20; i++) {
+		carom_context *context = make_context();
+		carom_world *world;
+		REQUIRE(carom_create_world(context, NULL, &world) == CAROM_SUCCESS);
+		add_resting_parts(world, &seed);
+		fixture_tape t = { 0 };
+		REQUIRE(carom_world_record(world, fixture_write_tape, &t) == CAROM_SUCCESS);
+		REQUIRE(carom_world_shift_origin(world, (const double[3]){ 12.3, -4.56, 7.89 }) == CAROM_SUCCESS);
+		REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+		CHECK_INT(carom_world_body_impacts(world).count, 0);
+		REQUIRE(carom_world_record(world, NULL, NULL) == CAROM_SUCCESS);
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+		carom_replay_result result;
+		char text[600];
+		if (!CHECK_INT(replay(t, &result, text), CAROM_SUCCESS))
+			CHECK_STR(text, "");
+		free(t.bytes);
+	}
+}
+
+typedef struct watched_steps {
+	int64_t watched[8], full[8];
+} watched_steps;
+
+static bool note_watched(carom_world *world, int64_t step, void *user)
+{
+	watched_steps *w = user;
+	const carom_stats stats = carom_world_stats(world);
+	w->watched[step] = stats.vertices_watched;
+	w->full[step] = stats.pairs_full;
+	return step < 7;
+}
+
+/// Move the vertices of a solid to where its mesh has them, and up.
+static void lift_solid(carom_world *world, carom_body_id solid, const carom_mesh *mesh, double height)
+{
+	const int32_t count = carom_mesh_get_report(mesh)->vertex_count;
+	double *places = malloc(3 * (size_t)count * sizeof *places);
+	REQUIRE(places != NULL);
+	for (int32_t i = 0; i < 3 * count; i++)
+		places[i] = carom_mesh_get_vertices(mesh)[i] + (i % 3 == 2 ? height : 0);
+	const carom_strided end = { places, 0, CAROM_FLOAT64 };
+	REQUIRE(carom_world_set_vertices(world, solid, NULL, &end) == CAROM_SUCCESS);
+	free(places);
+}
+
+TEST(record, a_replay_knows_as_little_of_the_ways_of_a_solid)
+{
+	// How much a pair watches goes by how far its bodies moved in the last step.
+	carom_context *context = make_context();
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_PREDICTIVE;
+	def.speculative_distance = 0.05;
+	carom_world *world;
+	REQUIRE(carom_create_world(context, &def, &world) == CAROM_SUCCESS);
+	carom_mesh *mesh = make_torus(context, CAROM_MESH_SAH);
+	carom_body_def body = carom_default_body_def();
+	body.shape = (carom_shape){ .type = CAROM_MESH, .mesh = mesh };
+	carom_body_id solid;
+	REQUIRE(carom_world_add_body(world, &body, &solid) == CAROM_SUCCESS);
+	body.kind = CAROM_DEFORMABLE;
+	REQUIRE(carom_world_add_body(world, &body, &solid) == CAROM_SUCCESS);
+	lift_solid(world, solid, mesh, 0.15);
+	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+	fixture_tape t = { 0 };
+	watched_steps then = { 0 }, again = { 0 };
+	REQUIRE(carom_world_record(world, fixture_write_tape, &t) == CAROM_SUCCESS);
+	for (int step = 0; step < 6; step++) {
+		if (step > 1)
+			lift_solid(world, solid, mesh, 0.15 + 0.002 * step);
+		REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+		note_watched(world, step, &then);
+	}
+	REQUIRE(carom_world_record(world, NULL, NULL) == CAROM_SUCCESS);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_replay_result result;
+	CHECK_INT(carom_watch_recording(context, fixture_read_tape, &t, note_watched, &again, &result), CAROM_SUCCESS);
+	for (int step = 0; step < 6; step++) {
+		CHECK_INT(again.watched[step], then.watched[step]);
+		CHECK_INT(again.full[step], then.full[step]);
+	}
+	CHECK(then.watched[1] + then.watched[3] > 0);
+	carom_destroy_context(context);
+	free(t.bytes);
+}
+
 TEST(record, the_first_differing_step_is_named)
 {
 	uint64_t hash;

@@ -527,3 +527,60 @@ TEST(shape_impacts, are_recorded_and_come_back_with_snapshots)
 	free(tape.bytes);
 	close_passage(&p);
 }
+
+/// The first impact of a ball with the edge that two triangles share. false: it has none.
+static bool meet_diagonal(carom_context *context, const float vertices[12], bool other_order, carom_shape_impact *impact)
+{
+	static const int32_t triangles[2][6] = { { 0, 1, 2, 2, 3, 0 }, { 2, 3, 0, 0, 1, 2 } };
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = 4;
+	def.triangles = triangles[other_order];
+	def.triangle_count = 2;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_def body = carom_default_body_def();
+	body.shape = fixture_of_mesh(mesh);
+	body.kind = CAROM_CLOTH;
+	body.shape_impacts = true;
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &body, &id) == CAROM_SUCCESS);
+	body = carom_default_body_def();
+	body.shape = (carom_shape){ .type = CAROM_SPHERE, .radius = 0.4 };
+	REQUIRE(carom_world_add_body(world, &body, &id) == CAROM_SUCCESS);
+	fixture_step(world);
+	const carom_shape_impact_view view = carom_world_shape_impacts(world);
+	bool found = false;
+	for (int64_t i = 0; i < view.count && !found; i++) {
+		found = view.data[i].vertices[0] == 0 && view.data[i].vertices[1] == 2 && view.data[i].vertices[2] == -1;
+		*impact = view.data[i];
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	return found;
+}
+
+TEST(shape_impacts, of_an_edge_do_not_depend_on_the_order_of_its_triangles)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 3;
+	int met = 0;
+	for (int i = 0; i < 400; i++) {
+		// Bent away from the ball, so that the diagonal is nearest.
+		float vertices[12] = { -1, 0, 0, 0, 1, 0, 1, 0, 0, 0, -1, 0 };
+		for (int k = 0; k < 12; k++)
+			vertices[k] += (float)test_random_double(&seed, -0.2, 0.2);
+		vertices[2] += 0.3f, vertices[8] += 0.3f;
+		vertices[5] += 0.8f, vertices[11] += 0.8f;
+		carom_shape_impact one, other;
+		if (!meet_diagonal(context, vertices, false, &one))
+			continue;
+		REQUIRE(meet_diagonal(context, vertices, true, &other));
+		met++;
+		for (int k = 0; k < 3; k++)
+			CHECK(one.weight[k] == other.weight[k]);
+	}
+	CHECK(met > 100);
+	carom_destroy_context(context);
+}

@@ -204,6 +204,19 @@ void cr_parts_turn_back(cr_surface_parts *parts)
 	}
 }
 
+void cr_parts_forget(cr_surface_parts *parts)
+{
+	parts->turns = 0;
+	parts->turning = false;
+	for (int32_t i = 0; i < parts->count; i++) {
+		cr_surface_part *part = &parts->data[i];
+		part->stir = part->path = 0;
+		memset(part->late, 0, sizeof part->late);
+		memset(part->early, 0, sizeof part->early);
+		memset(part->before, 0, sizeof part->before);
+	}
+}
+
 void cr_parts_save(const cr_surface_parts *parts, double *numbers)
 {
 	*numbers++ = parts->count;

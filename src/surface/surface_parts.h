@@ -50,6 +50,8 @@ void cr_parts_turn_back(cr_surface_parts *parts);
 /// Numbers that hold the ways of all parts, for those who keep them: of one record that tells their
 /// count, which is its first.
 static inline int64_t cr_part_numbers(int32_t count) { return 2 + (2 + 2 * CR_PART_STEPS) * (int64_t)count; }
+/// All ways are as if the surface had never moved.
+void cr_parts_forget(cr_surface_parts *parts);
 void cr_parts_save(const cr_surface_parts *parts, double *numbers);
 /// Take them back. Those of another number of parts are left out.
 void cr_parts_restore(const double *numbers, cr_surface_parts *parts);

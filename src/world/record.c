@@ -848,6 +848,7 @@ static carom_result begin_recording(carom_world *world, carom_write_fn *write, v
 	// The replay begins with pairs that remember nothing: so does the world from here on.
 	world->recorder = NULL;
 	cr_world_forget(world);
+	cr_forget_ways(world);
 	cr_forget_sides(&world->surface_contacts);
 	world->recorder = r;
 	return CAROM_SUCCESS;

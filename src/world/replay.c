@@ -779,6 +779,7 @@ static carom_result replay_state(replay *r)
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
+	cr_forget_ways(world);
 	return replay_free_list(r);
 }
 

@@ -504,9 +504,12 @@ static bool is_earlier(const carom_shape_impact *a, const carom_shape_impact *b)
 		return a->time < b->time;
 	if (a->distance != b->distance)
 		return a->distance < b->distance;
-	const double x[6] = { a->normal.x, a->normal.y, a->normal.z, a->point.x, a->point.y, a->point.z };
-	const double y[6] = { b->normal.x, b->normal.y, b->normal.z, b->point.x, b->point.y, b->point.z };
-	for (int k = 0; k < 6; k++) {
+	// Two triangles find one point of their edge with weights of other roundings.
+	const double x[9] = { a->normal.x, a->normal.y, a->normal.z, a->point.x, a->point.y, a->point.z, a->weight[0], a->weight[1],
+		a->weight[2] };
+	const double y[9] = { b->normal.x, b->normal.y, b->normal.z, b->point.x, b->point.y, b->point.z, b->weight[0], b->weight[1],
+		b->weight[2] };
+	for (int k = 0; k < 9; k++) {
 		if (x[k] != y[k])
 			return x[k] < y[k];
 	}

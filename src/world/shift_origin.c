@@ -130,22 +130,32 @@ static double rounding_of(carom_vec3 from, carom_vec3 to, carom_vec3 offset)
 	return way == 0 ? 0 : way + 0x1p-50 * (v3d_length(from) + v3d_length(to) + v3d_length(offset));
 }
 
+/// Shift where a part comes from. Where that is its pose it stays so: the new pose of a part of a
+/// compound is worked out from that of the body, with other roundings.
+static void shift_earlier(carom_pose *earlier, const carom_pose *from, const carom_pose *to, carom_vec3 offset)
+{
+	if (cr_are_equal_poses(earlier, from))
+		*earlier = *to;
+	else
+		shift_pose(earlier, offset);
+}
+
 /// Shift a part of a rigid body whose pose is shifted, if it has parts.
 static void shift_part(cr_body *part, const cr_compound *compound, carom_vec3 offset)
 {
-	const carom_vec3 from = part->pose.position;
+	const carom_pose from = part->pose;
 	// No row keeps the contacts that it had (forget_rests).
 	part->reshaped = part->reshaped > CR_SHAPE_MOVED ? part->reshaped : CR_SHAPE_MOVED;
 	if (compound)
 		part->pose = cr_pose_to_part(&compound->pose, &compound->part[part->part].pose);
 	else
 		shift_pose(&part->pose, offset);
-	part->path = cr_path_after(part->path, rounding_of(from, part->pose.position, offset));
+	part->path = cr_path_after(part->path, rounding_of(from.position, part->pose.position, offset));
 	if (!part->course)
 		return;
 	part->course->turned = false;
-	shift_pose(&part->course->last, offset);
-	shift_pose(&part->course->begin, offset);
+	shift_earlier(&part->course->last, &from, &part->pose, offset);
+	shift_earlier(&part->course->begin, &from, &part->pose, offset);
 }
 
 static void shift_body(cr_body *first, carom_vec3 offset)

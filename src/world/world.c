@@ -449,6 +449,18 @@ carom_stats carom_world_stats(const carom_world *world) { return world->stats; }
 
 carom_sweep_stats carom_world_sweep_stats(const carom_world *world) { return world->impacts.stats; }
 
+void cr_forget_ways(carom_world *world)
+{
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		cr_body *body = &world->bodies.data[i];
+		body->path = 0;
+		if (!body->alive || !cr_deforming_of(body))
+			continue;
+		body->stir = 0;
+		cr_parts_forget(&cr_deforming_of(body)->surface.parts);
+	}
+}
+
 void cr_world_forget(carom_world *world)
 {
 	cr_pipeline_forget(&world->pipeline);

@@ -134,6 +134,9 @@ carom_result cr_explain_failure(const carom_world *world, const char *function, 
 /// next step works everything out in full. To be called when a step failed and when a recording
 /// begins: a replay has no memory from before. Results stay.
 void cr_world_forget(carom_world *world);
+/// Let surfaces forget how far they have moved, once no pair remembers anything. A recording begins
+/// so, and so does its replay, which knows only where a surface is and where it comes from.
+void cr_forget_ways(carom_world *world);
 
 /// The verdict of the user's filter on the bodies of two parts, a < b; a refusal is recorded. There
 /// is a filter. Any thread.
