@@ -337,8 +337,7 @@ static int64_t take_keys(const sim_soft *s, sim_keys *keys, int64_t first)
 
 static void fill_parts(sim_soft *s, const sim_soft_def *def)
 {
-	int32_t vertex = 0, triangle = 0;
-	int32_t pin = 0;
+	int32_t vertex = 0, triangle = 0, pin = 0;
 	int64_t key = 0, frame = 0;
 	for (int32_t i = 0; i < s->part_count; i++) {
 		const sim_soft_body *body = &def->bodies[i];
@@ -417,13 +416,11 @@ static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *
 {
 	bool closed;
 	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
-		const double area = soft_triangle_area(s, t);
 		if (soft_triangle_is_line(s, t)) {
 			return sim_fail(error, "body \"%.60s\": triangle %d has no area", body->name, (int)(t - part->first_triangle));
 		}
-		for (int i = 0; i < 3; i++) // the mass, so far
-			s->inverse_mass[s->triangles[3 * (int64_t)t + i]] += body->density * area / 3;
 	}
+	soft_weigh_part(s, part, body->density, s->inverse_mass); // the masses, so far
 	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++) {
 		if (s->inverse_mass[i] == 0) {
 			return sim_fail(

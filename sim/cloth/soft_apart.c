@@ -10,6 +10,7 @@
 // the two an edge belongs to is told by the segments of the line: in each of them two triangles
 // cross, and both ends of the segment are crossings of these two.
 #include "sim/cloth/soft_apart.h"
+#include "sim/cloth/soft_topology.h"
 #include "sim/base/sim_clock.h"
 
 #include <stdlib.h>
@@ -209,8 +210,6 @@ static bool add_end(const sim_soft *s, line_ends *ends, line_end end)
 	return true;
 }
 
-static bool has_corner(const int32_t corners[3], int32_t v) { return corners[0] == v || corners[1] == v || corners[2] == v; }
-
 /// The ends of segments, in the order of their triangles. False when memory is short.
 static bool list_ends(const sim_soft *s, carom_sweep_ways_apart ways, line_ends *ends)
 {
@@ -222,7 +221,7 @@ static bool list_ends(const sim_soft *s, carom_sweep_ways_apart ways, line_ends 
 		for (int64_t k = s->around_first[v[0]]; k < s->around_first[v[0] + 1]; k++) {
 			const int32_t own = s->around[k];
 			const line_end end = { own < other ? own : other, own < other ? other : own, i, own < other };
-			if (has_corner(s->triangles + 3 * (int64_t)own, v[1]) && !add_end(s, ends, end))
+			if (soft_has_corner(s->triangles + 3 * (int64_t)own, v[1]) && !add_end(s, ends, end))
 				return false;
 		}
 	}

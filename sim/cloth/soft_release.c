@@ -36,16 +36,19 @@ bool soft_is_held_for_good(const sim_soft *s, int32_t vertex)
 	return s->carrier[vertex] != SIM_SOFT_FREE && !breaks && !(s->lets_go && s->until[vertex] < INFINITY);
 }
 
+void soft_hold_masses(sim_soft *s)
+{
+	for (int32_t i = 0; i < s->vertex_count && s->lets_go; i++)
+		s->inverse_mass[i] = s->carrier[i] == SIM_SOFT_FREE ? s->let_go_mass[i] : 0;
+}
+
 void soft_hold_pins(sim_soft *s)
 {
 	if (!s->lets_go)
 		return;
 	memcpy(s->let_go_mass, s->inverse_mass, (size_t)s->vertex_count * sizeof *s->inverse_mass);
 	s->released = -INFINITY;
-	for (int32_t i = 0; i < s->vertex_count; i++) {
-		if (s->carrier[i] != SIM_SOFT_FREE)
-			s->inverse_mass[i] = 0;
-	}
+	soft_hold_masses(s);
 }
 
 /// Let vertices be free, or held as before, whose time is within the limits. Returns how many.

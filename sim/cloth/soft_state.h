@@ -403,6 +403,8 @@ uint64_t soft_hash_frames(const sim_soft *soft, uint64_t hash);
 void soft_note_pins(sim_soft *soft, const sim_soft_body *body, int32_t first, int32_t first_pin);
 /// Does something hold a vertex, now and for ever?
 bool soft_is_held_for_good(const sim_soft *soft, int32_t vertex);
+/// Set the inverse masses where vertices are let go: 0 of those that are held now.
+void soft_hold_masses(sim_soft *soft);
 /// Hold the vertices that are let go later, once constraints have their colours.
 void soft_hold_pins(sim_soft *soft);
 /// Edges or hinges are others: look for those at pins that break.

@@ -73,17 +73,12 @@ typedef struct fan {
 	double middle[MOST_AROUND][3]; // from the vertex
 } fan;
 
-static bool has_corner(const int32_t *corners, int32_t vertex)
-{
-	return corners[0] == vertex || corners[1] == vertex || corners[2] == vertex;
-}
-
 /// Have two triangles of a fan an edge at its vertex in common?
 static bool hang_together(const sim_soft *s, const fan *f, int i, int k)
 {
 	const int32_t *a = s->triangles + 3 * (int64_t)f->triangles[i], *b = s->triangles + 3 * (int64_t)f->triangles[k];
 	for (int c = 0; c < 3; c++) {
-		if (a[c] != f->vertex && has_corner(b, a[c]))
+		if (a[c] != f->vertex && soft_has_corner(b, a[c]))
 			return true;
 	}
 	return false;
@@ -154,7 +149,7 @@ static bool divide_by_plane(const sim_soft *s, fan *f, int32_t other)
 static bool divide_by_edge(const sim_soft *s, fan *f, int32_t other)
 {
 	for (int i = 0; i < f->count; i++)
-		f->above[i] = has_corner(s->triangles + 3 * (int64_t)f->triangles[i], other);
+		f->above[i] = soft_has_corner(s->triangles + 3 * (int64_t)f->triangles[i], other);
 	return divide(s, f);
 }
 
@@ -166,7 +161,7 @@ static bool is_at_border(const sim_soft *s, const fan *f)
 		for (int c = 0; c < 3; c++) {
 			int count = 0;
 			for (int k = 0; k < f->count; k++)
-				count += has_corner(s->triangles + 3 * (int64_t)f->triangles[k], corners[c]);
+				count += soft_has_corner(s->triangles + 3 * (int64_t)f->triangles[k], corners[c]);
 			if (count == 1)
 				return true;
 		}
@@ -314,19 +309,11 @@ static void mend_all(sim_soft *s)
 
 // ---- All that depends on triangles ----
 
-/// The masses of a part that tears, from the places at the start.
+/// The inverse masses of a part that tears, from the places at the start.
 static void weigh(sim_soft *s, const soft_part *part, double *inverse)
 {
-	const double density = s->bodies[part - s->parts].density;
-	const int32_t end = part->first_vertex + part->vertex_count;
-	for (int32_t v = part->first_vertex; v < end; v++)
-		inverse[v] = 0; // the mass, so far
-	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
-		const double share = density * soft_triangle_area(s, t) / 3;
-		for (int i = 0; i < 3; i++)
-			inverse[s->triangles[3 * (int64_t)t + i]] += share;
-	}
-	for (int32_t v = part->first_vertex; v < end; v++)
+	soft_weigh_part(s, part, s->bodies[part - s->parts].density, inverse);
+	for (int32_t v = part->first_vertex; v < part->first_vertex + part->vertex_count; v++)
 		inverse[v] = soft_is_held_for_good(s, v) ? 0 : 1 / inverse[v];
 }
 
@@ -346,8 +333,7 @@ static bool connect_all(sim_soft *s)
 	if (s->lets_go)
 		memcpy(s->inverse_mass, inverse, (size_t)s->vertex_count * sizeof *inverse);
 	connected = connected && soft_color_shapes(s);
-	for (int32_t i = 0; i < s->vertex_count && s->lets_go; i++)
-		s->inverse_mass[i] = s->carrier[i] == SIM_SOFT_FREE ? inverse[i] : 0;
+	soft_hold_masses(s);
 	return connected;
 }
 
@@ -427,7 +413,7 @@ void soft_show(sim_soft *s)
 static bool read_torn(sim_soft *s, soft_part *part, sim_tape *tape)
 {
 	int32_t count = part->vertex_count;
-	const int32_t whole = count, end = part->first_vertex + part->vertex_room;
+	const int32_t whole = count;
 	sim_tape_move(tape, &count, sizeof count);
 	if (tape->failed || count < whole || count > part->vertex_room)
 		return false;
@@ -441,7 +427,7 @@ static bool read_torn(sim_soft *s, soft_part *part, sim_tape *tape)
 		wake_spare(s, v, twin);
 	}
 	for (int64_t k = 3 * (int64_t)part->first_triangle; k < 3 * (int64_t)(part->first_triangle + part->triangle_count); k++) {
-		if (s->triangles[k] < part->first_vertex || s->triangles[k] >= end)
+		if (s->triangles[k] < part->first_vertex || s->triangles[k] >= part->first_vertex + count)
 			return false;
 	}
 	part->vertex_count = count;

@@ -53,6 +53,16 @@ double soft_triangle_area(const sim_soft *s, int32_t triangle)
 	return 0.5 * cross_length(a, b);
 }
 
+void soft_weigh_part(const sim_soft *s, const soft_part *part, double density, double *mass)
+{
+	memset(mass + part->first_vertex, 0, (size_t)part->vertex_count * sizeof *mass);
+	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
+		const double share = density * soft_triangle_area(s, t) / 3;
+		for (int i = 0; i < 3; i++)
+			mass[s->triangles[3 * (int64_t)t + i]] += share;
+	}
+}
+
 bool soft_triangle_is_line(const sim_soft *s, int32_t triangle)
 {
 	const int32_t *v = s->triangles + 3 * (int64_t)triangle;

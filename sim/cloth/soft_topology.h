@@ -13,6 +13,15 @@ bool soft_connect_part(sim_soft *soft, const soft_part *part, const sim_soft_bod
 /// Find the triangles around each vertex.
 void soft_list_around(sim_soft *soft);
 
+static inline bool soft_has_corner(const int32_t corners[3], int32_t vertex)
+{
+	return corners[0] == vertex || corners[1] == vertex || corners[2] == vertex;
+}
+
+/// The masses of the vertices of a part, by its triangles at the present places. mass: of all
+/// vertices of the simulation.
+void soft_weigh_part(const sim_soft *soft, const soft_part *part, double density, double *mass);
+
 /// At the present places.
 double soft_triangle_area(const sim_soft *soft, int32_t triangle);
 
