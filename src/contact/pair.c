@@ -70,11 +70,10 @@ static void take_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 
 /// May the bodies of a pair touch, as far as their boxes and hulls tell? *gap: see
 /// cr_boxes_are_near. A pair that touched is not asked for its hulls: most touch again.
-static bool may_touch(const cr_pipeline *p, const cr_pair_work *w, double *gap)
+static bool may_touch(const cr_pipeline *p, const cr_pair_work *w, const cr_pair_memory *m, double *gap)
 {
 	const double ahead = p->settings.world.speculative_distance;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	const cr_pair_memory *m = cr_memory_of(p, w);
 	if (!cr_boxes_are_near(ahead, a, b, &w->now.rotation, w->now.translation, gap))
 		return false;
 	if (m && m->touched)
@@ -112,7 +111,7 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 		m->valid = w->iterative;
 	}
 	double gap;
-	w->keep = w->iterative || p->near || may_touch(p, w, &gap);
+	w->keep = w->iterative || p->near || may_touch(p, w, m, &gap);
 	if (!w->keep) {
 		if (m)
 			cr_remember_apart(p, worker, w, gap);

@@ -549,6 +549,12 @@ static carom_result make_mesh(
 	made->baked_bytes = size;
 	made->baked = owned ? bytes : NULL;
 	atomic_fetch_add(&context->live_objects, 1);
+	const carom_result result = parts->bare ? CAROM_SUCCESS : cr_make_support_map(made);
+	if (result != CAROM_SUCCESS) {
+		made->baked = NULL; // the caller frees the block
+		carom_release_mesh(made);
+		return result;
+	}
 	*mesh = made;
 	return CAROM_SUCCESS;
 }
@@ -557,18 +563,8 @@ static carom_result make_mesh(
 static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bool owned, carom_mesh **mesh)
 {
 	cr_mesh_parts parts = { 0 };
-	carom_result result = read_parts(context, bytes, size, &parts);
-	if (result == CAROM_SUCCESS)
-		result = make_mesh(context, &parts, bytes, size, owned, mesh);
-	if (result != CAROM_SUCCESS)
-		return result;
-	result = cr_make_support_map(*mesh);
-	if (result != CAROM_SUCCESS) {
-		(*mesh)->baked = NULL; // the caller frees the block
-		carom_release_mesh(*mesh);
-		*mesh = NULL;
-	}
-	return result;
+	const carom_result result = read_parts(context, bytes, size, &parts);
+	return result == CAROM_SUCCESS ? make_mesh(context, &parts, bytes, size, owned, mesh) : result;
 }
 
 /// The parts of a mesh that a copy has.
@@ -623,15 +619,7 @@ carom_result cr_copy_painted(carom_context *context, const carom_mesh *mesh, con
 	cr_mesh_parts parts = parts_to_copy(mesh, CR_COPY_ALL);
 	parts.materials = (uint32_t *)materials; // only read
 	parts.vertex_materials = (uint32_t *)vertex_materials;
-	carom_result result = copy_parts(context, &parts, false, copy);
-	if (result != CAROM_SUCCESS)
-		return result;
-	result = cr_make_support_map(*copy);
-	if (result != CAROM_SUCCESS) {
-		carom_release_mesh(*copy);
-		*copy = NULL;
-	}
-	return result;
+	return copy_parts(context, &parts, false, copy);
 }
 
 carom_result carom_mesh_load(carom_context *context, const void *bytes, size_t size, bool copy, carom_mesh **mesh)

@@ -5,7 +5,6 @@
 #include "geom/volume.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
-#include <string.h>
 
 static cr_query_ray ray_to_body(const cr_body *body, const cr_query_ray *ray)
 {
@@ -18,16 +17,15 @@ static cr_query_ray ray_to_body(const cr_body *body, const cr_query_ray *ray)
 static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, const cr_query_hit *hit)
 {
 	const bool turned = body->shape.turned;
-	carom_ray_hit world;
-	memset(&world, 0, sizeof world); // its padding too: answers of batches are handed out as bytes
-	world.t = hit->t;
-	world.point = v3d_mad(ray->origin, hit->t, ray->direction);
-	world.normal = cr_vector_to_world(body, hit->normal);
-	world.triangle = hit->triangle;
-	world.u = (float)(turned ? hit->v : hit->u);
-	world.v = (float)(turned ? hit->u : hit->v);
-	world.back_face = hit->back;
-	return world;
+	return (carom_ray_hit){
+		.t = hit->t,
+		.point = v3d_mad(ray->origin, hit->t, ray->direction),
+		.normal = cr_vector_to_world(body, hit->normal),
+		.triangle = hit->triangle,
+		.u = (float)(turned ? hit->v : hit->u),
+		.v = (float)(turned ? hit->u : hit->v),
+		.back_face = hit->back,
+	};
 }
 
 /// The first hits of a volume, most (1 or 2) of them, in order. Returns their number.
@@ -61,7 +59,7 @@ bool cr_body_cast(
 		carom_ray_hit hits[2];
 		if (cast_volume(body, ray, &local, 1, sides, hits) == 0)
 			return false;
-		*hit = hits[0];
+		cr_copy_hit(&hits[0], hit);
 		return true;
 	}
 	cr_query_hit found;
@@ -69,7 +67,8 @@ bool cr_body_cast(
 		return false;
 	if (sides == CR_RAY_FRONTS && found.back && !cr_collider_cast_front(mesh, &local, &found))
 		return false;
-	*hit = hit_to_world(body, ray, &found);
+	const carom_ray_hit world = hit_to_world(body, ray, &found);
+	cr_copy_hit(&world, hit);
 	return true;
 }
 

@@ -16,6 +16,22 @@ bool cr_body_cast(
 
 /// Receives a hit without its body, material and user data; false to stop.
 typedef bool cr_body_hit_fn(const carom_ray_hit *hit, void *user);
+/// Copy the members of a hit. Batches hand answers out as bytes: the padding of to, which is zero
+/// there, stays.
+static inline void cr_copy_hit(const carom_ray_hit *from, carom_ray_hit *to)
+{
+	to->body = from->body;
+	to->t = from->t;
+	to->point = from->point;
+	to->normal = from->normal;
+	to->triangle = from->triangle;
+	to->u = from->u;
+	to->v = from->v;
+	to->back_face = from->back_face;
+	to->shape = from->shape;
+	to->material = from->material;
+	to->user_data = from->user_data;
+}
 /// Every hit, in no particular order.
 void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_ray_sides sides, cr_body_hit_fn *fn, void *user);
 

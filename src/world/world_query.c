@@ -8,6 +8,7 @@
 #include "world/overlap_query.h"
 #include "world/single_query.h"
 #include <stdlib.h>
+#include <string.h>
 
 // Directions beyond 2^±100 are scaled to the middle, so that no product of their components leaves
 // the range of double.
@@ -157,22 +158,6 @@ static bool visit_any(void *user, cr_query_item item, const cr_body *seen, doubl
 /// to date by a look.
 static bool is_alone(const carom_world *world) { return world->bodies.count == 1 && !cr_deforming_of(&world->bodies.data[0]); }
 
-/// Answers of batches are handed out as bytes: their padding stays zero, for it is not copied.
-static void hand_out(const carom_ray_hit *from, carom_ray_hit *to)
-{
-	to->body = from->body;
-	to->t = from->t;
-	to->point = from->point;
-	to->normal = from->normal;
-	to->triangle = from->triangle;
-	to->u = from->u;
-	to->v = from->v;
-	to->back_face = from->back_face;
-	to->shape = from->shape;
-	to->material = from->material;
-	to->user_data = from->user_data;
-}
-
 static carom_result search_ray(
 	ray_search *s, const char *function, bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit))
 {
@@ -194,7 +179,7 @@ carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const ca
 		return result;
 	*found = true;
 	finish_hit(&s, &s.hit);
-	hand_out(&s.hit, hit);
+	cr_copy_hit(&s.hit, hit);
 	return CAROM_SUCCESS;
 }
 
@@ -236,7 +221,8 @@ static bool keep_hit(const carom_ray_hit *hit, void *user)
 		return false;
 	}
 	carom_ray_hit *kept = &s->all->data[s->all->count++];
-	*kept = *hit;
+	memset(kept, 0, sizeof *kept);
+	cr_copy_hit(hit, kept);
 	finish_hit(s, kept);
 	return true;
 }
