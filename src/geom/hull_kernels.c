@@ -1,8 +1,8 @@
 /// Wide search of points and normals of a hull. Compiled once for each instruction set (CR_ISA).
 ///
 /// Each product with the direction is x dx + y dy + z dz in this order, as v3d_dot has it, so that
-/// the search finds the vector that a loop finds. No branch depends on which vector is
-/// farther, but for one in each chunk: those of a loop are foretold wrongly a few times a search.
+/// the search finds the vector that a loop finds. A loop branches on each vector that is farther,
+/// and processors foretell a few of these branches wrongly. Here each chunk has one branch.
 
 #include "geom/hull_isa.h"
 

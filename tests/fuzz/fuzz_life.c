@@ -231,7 +231,7 @@ static void through_bytes(life *l)
 		carom_snapshot_load(loaded, tape.bytes, tape.size) == CAROM_SUCCESS, "load: %s", carom_error_text(l->context[1]));
 	require_equal(l, l->slot[0][2], loaded, "loaded");
 	FUZZ_REQUIRE(carom_world_restore(l->world[1], loaded) == CAROM_SUCCESS, "restore: %s", carom_error_text(l->context[1]));
-	// World 0 goes back too: both have made anew what they had found out meanwhile.
+	// World 0 goes back too, so that both have to find out again all that a snapshot leaves out.
 	FUZZ_REQUIRE(carom_world_restore(l->world[0], l->slot[0][2]) == CAROM_SUCCESS, "%s", carom_error_text(l->context[0]));
 	tape.bytes[(uint64_t)life_choose(l, 1 << 30) % tape.size] ^= (uint8_t)(1 << life_choose(l, 8));
 	FUZZ_REQUIRE(carom_snapshot_load(loaded, tape.bytes, tape.size) != CAROM_SUCCESS, "damaged bytes are taken");
