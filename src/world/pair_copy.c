@@ -199,6 +199,9 @@ bool cr_reserve_for_pairs(cr_pipeline *p, const cr_pair_copy *s)
 
 bool cr_lay_pairs(cr_pipeline *p, cr_pair_copy *s, cr_kept_tails *tails)
 {
+	// Contacts of run 0 are none. A world that has done no step may take those of another over.
+	if (p->run == 0)
+		p->run = 1;
 	laying l = { .kept = &p->memories[1 - p->keeping], .contacts = &p->frame.contacts[1 - p->frame.now], .run = p->run };
 	const uint8_t *bytes = s->lists.data;
 	cr_list_reset(l.contacts);
