@@ -1013,6 +1013,103 @@ TEST(snapshot, goes_on_from_bytes_on_other_threads)
 	goes_on(&def);
 }
 
+static carom_mesh *counterpart(const carom_mesh *mesh, const meshes *of, const meshes *to)
+{
+	return mesh == of->torus ? to->torus : mesh == of->sphere ? to->sphere : mesh == of->sheet ? to->sheet : to->hull;
+}
+
+/// Add a body of one world to another, of another context, under its id.
+static void add_copy(carom_world *to, const carom_world *from, carom_body_id id, const meshes *m)
+{
+	carom_body_def def;
+	carom_part parts[4];
+	REQUIRE(carom_world_get_body_def(from, id, &def) == CAROM_SUCCESS);
+	def.pose = carom_pose_identity(); // that of the bytes holds
+	if (def.shape.mesh)
+		def.shape.mesh = counterpart(def.shape.mesh, &m[0], &m[1]);
+	REQUIRE(def.part_count <= 4);
+	for (int32_t i = 0; i < def.part_count; i++) {
+		parts[i] = def.parts[i];
+		if (parts[i].shape.mesh)
+			parts[i].shape.mesh = counterpart(parts[i].shape.mesh, &m[0], &m[1]);
+	}
+	if (def.part_count > 0)
+		def.parts = parts;
+	CHECK_INT(carom_world_add_body_with_id(to, &def, id), CAROM_SUCCESS);
+}
+
+/// Bodies with parts come and go, so that numbers side by side are free.
+static void add_compounds(carom_world *world, const meshes *m)
+{
+	uint64_t seed = 9;
+	carom_body_id ids[6];
+	for (int i = 0; i < 6; i++) {
+		const carom_part parts[3] = { { random_shape(m, &seed), fixture_at(-0.4, 0, 0), 5 },
+			{ fixture_of_mesh(m->torus), fixture_at(0.4, 0, 0), 6 }, { fixture_sphere(0.2), fixture_at(0, 0.5, 0), 7 } };
+		carom_body_def def = carom_default_body_def();
+		def.parts = parts;
+		def.part_count = 2 + i % 2;
+		def.part_room = i == 4 ? 6 : 0;
+		def.pose = fixture_random_pose(&seed, 2);
+		def.user_data = (uint64_t)i;
+		REQUIRE(carom_world_add_body(world, &def, &ids[i]) == CAROM_SUCCESS);
+	}
+	for (int i = 0; i < 4; i += 3)
+		CHECK_INT(carom_world_remove_body(world, ids[i]), CAROM_SUCCESS);
+	add_random_body(world, m, &seed);
+}
+
+/// A world that begins when another has lived, gets copies of the bodies there are under their ids, in the order of these or against
+/// it, and the state as bytes. Then both live on alike.
+static void begins_late(bool trimmed, bool rising)
+{
+	carom_context *contexts[2] = { fixture_context(1), fixture_context(TEST_MOST_THREADS >= 2 ? 2 : 1) };
+	meshes m[2] = { make_meshes(contexts[0]), make_meshes(contexts[1]) };
+	carom_world *one = lived(contexts[0], &m[0], NULL, 5, true), *two = fixture_world(contexts[1], NULL);
+	add_compounds(one, &m[0]);
+	fixture_step(one);
+	carom_body_id ids[4 * BODIES];
+	const int count = carom_world_body_ids(one, 4 * BODIES, ids);
+	if (trimmed) {
+		CHECK_INT(carom_world_remove_body(one, ids[count - 1]), CAROM_SUCCESS);
+		CHECK_INT(carom_world_trim(one), CAROM_SUCCESS);
+	}
+	for (int i = 0; i < count - trimmed; i++)
+		add_copy(two, one, ids[rising ? i : count - trimmed - 1 - i], m);
+	fixture_tape tape = { 0 };
+	carom_snapshot *snapshot;
+	save_bytes(one, &tape);
+	REQUIRE(carom_create_snapshot(two, &snapshot) == CAROM_SUCCESS);
+	CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, tape.count), CAROM_SUCCESS);
+	CHECK_STR(carom_error_text(contexts[1]), "");
+	REQUIRE(carom_world_restore(two, snapshot) == CAROM_SUCCESS);
+	for (int step = 5; step < STEPS; step++) {
+		if (!CHECK_INT(digest(two), digest(one)))
+			break;
+		if (step == 8) {
+			add_compounds(one, &m[0]);
+			add_compounds(two, &m[1]);
+		}
+		for (int i = 0; i < 2; i++) {
+			act(i ? two : one, &m[i], (uint64_t)step);
+			fixture_step(i ? two : one);
+		}
+	}
+	carom_destroy_snapshot(snapshot);
+	free(tape.bytes);
+	for (int i = 0; i < 2; i++) {
+		carom_destroy_world(i ? two : one);
+		release_meshes(&m[i]);
+		carom_destroy_context(contexts[i]);
+	}
+}
+
+TEST(snapshot, a_world_that_begins_late_goes_on_from_bytes)
+{
+	for (int kind = 0; kind < 4; kind++)
+		begins_late(kind & 1, kind & 2);
+}
+
 TEST(snapshot, goes_on_from_bytes_in_the_laboratory)
 {
 	carom_world_def def = carom_default_world_def();

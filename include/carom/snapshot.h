@@ -64,9 +64,10 @@ CAROM_API carom_result carom_snapshot_save(
 
 /// Fill a snapshot of a world from the bytes that carom_snapshot_save wrote. carom_world_restore
 /// then lets the world go on as the saved one did, bit for bit. The world must hold equal bodies
-/// under equal ids: added, and removed, in the order of the saved one, from equal meshes. Poses,
-/// vertices, filters and all that pairs remember come from the bytes, user data of bodies and parts
-/// from the world.
+/// under equal ids, from equal meshes: added, and removed, as in the saved one, or in any order by
+/// carom_world_add_body_with_id. Poses, vertices, filters, all that pairs remember, and the ids
+/// that bodies added next will get, come from the bytes; user data of bodies and parts from the
+/// world.
 ///
 /// CAROM_INVALID_ARGUMENT, naming the field: the bytes are damaged, cut short, of another version
 /// or of other bodies. CAROM_OUT_OF_MEMORY. On failure the world is as it was; the snapshot holds

@@ -380,6 +380,22 @@ CAROM_API carom_context *carom_world_context(const carom_world *world);
 CAROM_API carom_result carom_world_add_body(
 	carom_world *world, const carom_body_def *def, carom_body_id *id);
 
+/// Add a body under an id that the caller has chosen: that of an equal body of another world. So a
+/// world that begins late, of a player who joins or of a saved game, holds the bodies of the other
+/// under their ids, and carom_snapshot_load takes its bytes.
+/// - The body takes as many numbers from id.index1 on as it has parts, or part_room. None of them
+///   may be a body's. Numbers that no body has had until now, and that lie below, stay free:
+///   carom_world_add_body may give them out.
+/// - id.generation: at least 1, and higher than those of bodies that this world had under the
+///   number before.
+/// - Takes constant time when bodies come in the order of their ids; else up to a pass over the
+///   free numbers.
+///
+/// CAROM_INVALID_ARGUMENT names the field, or says why the id cannot be had. On any failure nothing
+/// has been added.
+CAROM_API carom_result carom_world_add_body_with_id(
+	carom_world *world, const carom_body_def *def, carom_body_id id);
+
 /// Add count bodies in order, as so many calls of carom_world_add_body would; their ids go to ids
 /// [count]. All are added or none. CAROM_INVALID_ARGUMENT names the definition and its field,
 /// before any body is added. Where memory runs out, bodies that were added are removed again, and

@@ -302,32 +302,66 @@ void cr_count_body(carom_world *world, const cr_body *body, int sign)
 	cr_note_members(world);
 }
 
-/// Add a checked body at a pose (normalised). On failure nothing is left.
-static carom_result add_checked(carom_world *world, const carom_body_def *def, carom_pose pose, carom_body_id *id)
+/// How many parts a body has, and how many numbers it takes.
+static int32_t parts_of(const carom_body_def *def) { return def->part_count > 0 ? def->part_count : 1; }
+static int32_t numbers_of(const carom_body_def *def) { return def->part_room > parts_of(def) ? def->part_room : parts_of(def); }
+
+/// Add a checked body at a pose (normalised). chosen: the id that it gets, which is free; null: one
+/// is found. On failure nothing is left.
+static carom_result add_checked(
+	carom_world *world, const carom_body_def *def, carom_pose pose, carom_body_id chosen, carom_body_id *id)
 {
-	const int32_t count = def->part_count > 0 ? def->part_count : 1;
-	const int32_t numbers = def->part_room > count ? def->part_room : count;
-	carom_result result = cr_reserve_numbers(world, numbers);
+	const int32_t count = parts_of(def), numbers = numbers_of(def), given = (int32_t)chosen.index1;
+	carom_result result = given ? cr_reserve_chosen_numbers(world, given - 1, numbers) : cr_reserve_numbers(world, numbers);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const int32_t first = cr_find_numbers(world, numbers);
+	const int32_t first = given ? given - 1 : cr_find_numbers(world, numbers), old = (int32_t)world->bodies.count;
 	cr_body *parts = &world->bodies.data[first];
 	result = make_body(world, def, &pose, parts, count);
 	if (result != CAROM_SUCCESS)
 		return result;
 	for (int32_t i = 0; i < count; i++)
-		cr_begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : world->first_generation);
-	for (int32_t i = count; i < numbers && first >= world->bodies.count; i++)
-		parts[i] = (cr_body){ .generation = world->first_generation, .moved = true };
-	cr_take_numbers(world, first, numbers);
+		cr_begin_part(&parts[i], def, i, first + i < old ? parts[i].generation : world->first_generation);
+	for (int32_t i = count; i < numbers; i++) {
+		if (first + i >= old)
+			parts[i] = (cr_body){ .generation = world->first_generation, .moved = true };
+	}
+	if (given) {
+		parts[0].generation = chosen.generation;
+		cr_take_chosen_numbers(world, first, numbers);
+	} else {
+		cr_take_numbers(world, first, numbers);
+	}
 	if (cr_granular_of(parts))
 		pose = carom_pose_identity(); // its spheres are in the world's frame
 	cr_place_body(parts, &pose);
 	cr_rest_body(&world->courses, parts);
 	cr_count_body(world, parts, 1);
 	*id = cr_id_of(world->bodies.data, first);
-	cr_note_boxes(world, parts, numbers);
+	// Numbers between the last body and this one are there now too.
+	const int32_t from = first > old ? old : first;
+	cr_note_boxes(world, &world->bodies.data[from], first + numbers - from);
 	return CAROM_SUCCESS;
+}
+
+/// Check what a new body needs. *pose: that of the definition, normalised.
+static carom_result check_new_body(carom_world *world, const carom_body_def *def, const char *name, carom_pose *pose)
+{
+	carom_result result = cr_check_may_change(world, name);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_body_def(world->context, def, name);
+	return result == CAROM_SUCCESS ? cr_check_pose(world->context, &def->pose, name, "pose", pose) : result;
+}
+
+/// Add a checked body; where memory is short, once more after the world has given some back.
+static carom_result add_or_relieve(carom_world *world, const carom_body_def *def, const carom_pose *pose, const char *name,
+	carom_body_id chosen, carom_body_id *id)
+{
+	const unsigned refusals = cr_count_refusals(world);
+	carom_result result = add_checked(world, def, *pose, chosen, id);
+	if (cr_relieve(world, name, refusals, result, false))
+		result = add_checked(world, def, *pose, chosen, id);
+	return result == CAROM_SUCCESS ? result : cr_explain_failure(world, name, refusals, result);
 }
 
 carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id)
@@ -336,22 +370,53 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	if (!id)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: id is NULL", name);
 	*id = (carom_body_id){ 0, 0 };
-	const unsigned refusals = cr_count_refusals(world);
-	carom_result result = cr_check_may_change(world, name);
-	if (result == CAROM_SUCCESS)
-		result = cr_check_body_def(world->context, def, name);
 	carom_pose pose;
+	carom_result result = check_new_body(world, def, name, &pose);
 	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(world->context, &def->pose, name, "pose", &pose);
-	if (result != CAROM_SUCCESS)
-		return result;
-	result = add_checked(world, def, pose, id);
-	if (cr_relieve(world, name, refusals, result, false))
-		result = add_checked(world, def, pose, id);
-	if (result != CAROM_SUCCESS)
-		return cr_explain_failure(world, name, refusals, result);
-	cr_record_add_body(world->recorder, def, *id);
+		result = add_or_relieve(world, def, &pose, name, *id, id);
+	if (result == CAROM_SUCCESS)
+		cr_record_add_body(world->recorder, def, *id, CR_RECORD_ADD_BODY);
+	return result;
+}
+
+/// May a checked body get an id?
+static carom_result check_chosen_id(carom_world *world, const carom_body_def *def, carom_body_id id, const char *name)
+{
+	carom_context *context = world->context;
+	const int32_t numbers = numbers_of(def);
+	if (id.index1 == 0 || id.generation == 0)
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: id is (%u, %u); both numbers begin with 1", name, id.index1, id.generation);
+	if ((int64_t)id.index1 + numbers > INT32_MAX)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: id.index1 is %u; the last number of the body is above %d", name,
+			id.index1, INT32_MAX - 1);
+	const int32_t first = (int32_t)id.index1 - 1;
+	for (int32_t i = first; i < first + numbers; i++) {
+		if (!cr_is_free_number(world, i))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT,
+				"%s: id is (%u, %u), and the body takes %d numbers from index1 on, but a body has the number %d", name,
+				id.index1, id.generation, (int)numbers, (int)i + 1);
+	}
+	const uint32_t least = first < world->bodies.count ? world->bodies.data[first].generation : world->first_generation;
+	if (id.generation < least)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: id is (%u, %u), but another body may have had it: id.generation must be at least %u", name, id.index1,
+			id.generation, least);
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_add_body_with_id(carom_world *world, const carom_body_def *def, carom_body_id id)
+{
+	static const char *const name = "carom_world_add_body_with_id";
+	carom_pose pose;
+	carom_result result = check_new_body(world, def, name, &pose);
+	if (result == CAROM_SUCCESS)
+		result = check_chosen_id(world, def, id, name);
+	if (result == CAROM_SUCCESS)
+		result = add_or_relieve(world, def, &pose, name, id, &id);
+	if (result == CAROM_SUCCESS)
+		cr_record_add_body(world->recorder, def, id, CR_RECORD_ADD_BODY_WITH_ID);
+	return result;
 }
 
 /// Check the definitions of many bodies; the text names the first at fault.

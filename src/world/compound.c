@@ -124,11 +124,9 @@ int32_t cr_find_numbers(const carom_world *world, int32_t count)
 	return best ? best->first : (int32_t)world->bodies.count;
 }
 
-carom_result cr_reserve_numbers(carom_world *world, int32_t count)
+/// Room for numbers below want, in so many free ranges. On failure nothing has changed.
+static carom_result reserve_numbers(carom_world *world, int64_t want, int64_t ranges)
 {
-	const int64_t want = world->bodies.count + (cr_find_numbers(world, count) < world->bodies.count ? 0 : count);
-	// Free ranges do not touch each other.
-	const int64_t ranges = count > 1 ? (want + 1) / 2 : 0;
 	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
 		!cr_reserve_changes(&world->memory, &world->changes, want) ||
 		!cr_array_reserve(&world->memory, &world->free_bodies, want) ||
@@ -136,6 +134,19 @@ carom_result cr_reserve_numbers(carom_world *world, int32_t count)
 		!cr_reserve_sure_courses(&world->memory, &world->courses, want))
 		return cr_fail_memory(world->context, "a body");
 	return CAROM_SUCCESS;
+}
+
+carom_result cr_reserve_numbers(carom_world *world, int32_t count)
+{
+	const int64_t want = world->bodies.count + (cr_find_numbers(world, count) < world->bodies.count ? 0 : count);
+	// Free ranges do not touch each other.
+	return reserve_numbers(world, want, count > 1 ? (want + 1) / 2 : 0);
+}
+
+carom_result cr_reserve_chosen_numbers(carom_world *world, int32_t first, int32_t count)
+{
+	const int64_t end = (int64_t)first + count, want = end > world->bodies.count ? end : world->bodies.count;
+	return reserve_numbers(world, want, (want + 1) / 2);
 }
 
 /// The first free range at or behind a number.
@@ -175,6 +186,74 @@ void cr_take_numbers(carom_world *world, int32_t first, int32_t count)
 	range->count -= count;
 	if (range->count == 0)
 		move_ranges(world, at + 1, at);
+}
+
+/// The free range that holds a number, or -1.
+static int64_t range_of(const carom_world *world, int32_t number)
+{
+	const int64_t at = find_range(world, number);
+	if (at < world->free_ranges.count && world->free_ranges.data[at].first == number)
+		return at;
+	const cr_range *before = at > 0 ? &world->free_ranges.data[at - 1] : NULL;
+	return before && number < before->first + before->count ? at - 1 : -1;
+}
+
+/// Where a number stands among those of bodies of one part, or -1. The ones that were freed last
+/// are looked at first.
+static int64_t place_of(const carom_world *world, int32_t number)
+{
+	int64_t at = world->free_bodies.count - 1;
+	while (at >= 0 && world->free_bodies.data[at] != number)
+		at--;
+	return at;
+}
+
+bool cr_is_free_number(const carom_world *world, int32_t number)
+{
+	if (number >= world->bodies.count)
+		return true;
+	// The further numbers of a body with room for parts are dead, and in no list.
+	return !world->bodies.data[number].alive && (range_of(world, number) >= 0 || place_of(world, number) >= 0);
+}
+
+/// Take a free number out of its list.
+static void take_number(carom_world *world, int32_t number)
+{
+	const int64_t at = range_of(world, number);
+	if (at < 0) {
+		const int64_t place = place_of(world, number);
+		int32_t *data = world->free_bodies.data;
+		world->free_bodies.count--;
+		memmove(data + place, data + place + 1, (size_t)(world->free_bodies.count - place) * sizeof *data);
+		return;
+	}
+	cr_range *range = &world->free_ranges.data[at];
+	const int32_t before = number - range->first, behind = range->count - before - 1;
+	if (before == 0 && behind == 0) {
+		move_ranges(world, at + 1, at);
+	} else if (before == 0) {
+		*range = (cr_range){ number + 1, behind };
+	} else {
+		range->count = before;
+		if (behind == 0)
+			return;
+		move_ranges(world, at + 1, at + 2);
+		world->free_ranges.data[at + 1] = (cr_range){ number + 1, behind };
+	}
+}
+
+void cr_take_chosen_numbers(carom_world *world, int32_t first, int32_t count)
+{
+	const int32_t old = (int32_t)world->bodies.count;
+	for (int32_t i = first; i < first + count && i < old; i++)
+		take_number(world, i);
+	// Numbers between stay free; the lowest is given out first.
+	for (int32_t i = first - 1; i >= old; i--) {
+		world->bodies.data[i] = (cr_body){ .generation = world->first_generation, .moved = true };
+		cr_free_numbers(world, i, 1);
+	}
+	if (first + count > old)
+		world->bodies.count = first + count;
 }
 
 void cr_free_numbers(carom_world *world, int32_t first, int32_t count)

@@ -45,6 +45,11 @@ carom_result cr_reserve_numbers(carom_world *world, int32_t count);
 int32_t cr_find_numbers(const carom_world *world, int32_t count);
 /// Takes the numbers that cr_find_numbers found.
 void cr_take_numbers(carom_world *world, int32_t first, int32_t count);
+/// Is no body's a number, nor kept by one for parts to come?
+bool cr_is_free_number(const carom_world *world, int32_t number);
+/// As cr_reserve_numbers and cr_take_numbers, for free numbers that the caller has chosen.
+carom_result cr_reserve_chosen_numbers(carom_world *world, int32_t first, int32_t count);
+void cr_take_chosen_numbers(carom_world *world, int32_t first, int32_t count);
 /// Frees the numbers of a body.
 void cr_free_numbers(carom_world *world, int32_t first, int32_t count);
 /// Gives back many ranges of numbers of more than one part, in any order, as so many calls of

@@ -387,12 +387,12 @@ static void record_ways(cr_recorder *r, carom_world *world)
 	}
 }
 
-void cr_record_add_body(cr_recorder *r, const carom_body_def *def, carom_body_id id)
+void cr_record_add_body(cr_recorder *r, const carom_body_def *def, carom_body_id id, cr_opcode opcode)
 {
 	if (!r || r->broken)
 		return;
 	record_meshes(r, def);
-	begin_record(r, CR_RECORD_ADD_BODY);
+	begin_record(r, opcode);
 	put_body(r, def);
 	put_id(r, id);
 	end_record(r);

@@ -10,7 +10,8 @@
 
 typedef struct cr_recorder cr_recorder;
 
-void cr_record_add_body(cr_recorder *recorder, const carom_body_def *def, carom_body_id id);
+/// opcode: CR_RECORD_ADD_BODY or CR_RECORD_ADD_BODY_WITH_ID.
+void cr_record_add_body(cr_recorder *recorder, const carom_body_def *def, carom_body_id id, cr_opcode opcode);
 void cr_record_remove_body(cr_recorder *recorder, carom_body_id id);
 /// Poses as the caller gave them.
 void cr_record_set_poses(cr_recorder *recorder, int count, const carom_body_id *ids, const carom_pose *poses);

@@ -802,6 +802,17 @@ static carom_result replay_add_body(replay *r)
 	return CAROM_SUCCESS;
 }
 
+static carom_result replay_add_body_with_id(replay *r)
+{
+	carom_body_def def;
+	if (!get_body(r, &def))
+		return refuse_body(r);
+	const carom_body_id id = get_id(r);
+	if (!used_up(r) || r->version < 21)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_add_body_with_id(r->world, &def, id));
+}
+
 static carom_result replay_remove_body(replay *r)
 {
 	const carom_body_id id = get_id(r);
@@ -1210,6 +1221,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_HULL] = replay_hull,
 		[CR_RECORD_STATE] = replay_state,
 		[CR_RECORD_ADD_BODY] = replay_add_body,
+		[CR_RECORD_ADD_BODY_WITH_ID] = replay_add_body_with_id,
 		[CR_RECORD_REMOVE_BODY] = replay_remove_body,
 		[CR_RECORD_SET_POSES] = replay_set_poses,
 		[CR_RECORD_SET_USER_DATA] = replay_set_user_data,

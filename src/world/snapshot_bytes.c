@@ -269,28 +269,30 @@ static carom_result refuse_body(const carom_snapshot *s, int64_t number, const c
 		(long long)number, differs);
 }
 
-/// Are the first lists of the bytes, which name the bodies, those of the world?
+/// Are the first lists of the bytes, which name the bodies, those of the world? Numbers that are
+/// free may differ, and their generations: those of the bytes are taken.
 static carom_result check_numbers(const carom_snapshot *s, const head *h, const uint8_t *records)
 {
-	const int64_t count = s->generations.count;
-	if (h->counts[2] != count || h->counts[1] != h->counts[0])
-		return cr_fail(s->context, CAROM_INVALID_ARGUMENT, "%s: bodies: the saved world had %lld, this one has %lld", load_name,
-			(long long)h->counts[2], (long long)count);
+	if (h->counts[1] != h->counts[0])
+		return fault(s, "bodies: impossible values, although the digest is right");
 	const uint8_t *numbers = records + aligned((size_t)h->counts[0] * sizeof(body_record));
 	const uint8_t *generations = numbers + aligned((size_t)h->counts[1] * sizeof *s->numbers.data);
-	for (int64_t i = 0; i < count; i++) {
-		uint32_t generation;
-		memcpy(&generation, generations + (size_t)i * sizeof generation, sizeof generation);
-		if (generation != s->generations.data[i])
-			return refuse_body(s, i, "id");
-	}
 	for (int64_t i = 0; i < s->numbers.count && i < h->counts[1]; i++) {
+		const int32_t own = s->numbers.data[i];
 		int32_t number;
 		memcpy(&number, numbers + (size_t)i * sizeof number, sizeof number);
-		if (number != s->numbers.data[i])
-			return refuse_body(s, s->numbers.data[i], "it is there in one of both alone");
+		if (number != own || number >= h->counts[2])
+			return refuse_body(s, own < number ? own : number, "it is there in one of both alone");
+		uint32_t generation;
+		memcpy(&generation, generations + (size_t)number * sizeof generation, sizeof generation);
+		// Those of further parts are in no id.
+		if (s->bodies.data[i].part == 0 && generation != s->generations.data[number])
+			return refuse_body(s, number, "id");
 	}
-	return h->counts[1] == s->numbers.count ? CAROM_SUCCESS : fault(s, "bodies: some are there in one of both alone");
+	if (h->counts[1] == s->numbers.count)
+		return CAROM_SUCCESS;
+	return cr_fail(s->context, CAROM_INVALID_ARGUMENT, "%s: bodies: the saved world had %lld, this one has %lld", load_name,
+		(long long)h->counts[1], (long long)s->numbers.count);
 }
 
 static carom_result check_bodies(const carom_snapshot *s, const head *h, const uint8_t *records)

@@ -92,7 +92,7 @@ expect 1 err 'holds 2 recordings, from 0; --recording asks for 2' replay two.rec
 expect 0 err 'second.html: .* 6 frames' export two.rec --recording 1 -o second.html
 expect 0 out '"recordings":[[:space:]]*2' info two.rec --json
 same "steps of both" "$(field steps out)" 11
-expect 0 out '"version":[[:space:]]*20' info calls.rec --json
+expect 0 out '"version":[[:space:]]*21' info calls.rec --json
 
 # Cut off: what was whole is shown, with a warning, and the page says so.
 head -c 60000 calls.rec > cut.rec

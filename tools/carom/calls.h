@@ -12,7 +12,7 @@
 
 // ---- The recordings in a file ----
 
-enum { CALLS_KINDS = 32 };
+enum { CALLS_KINDS = 40 };
 
 /// One recording. A program may write several into one file, one behind the other.
 typedef struct calls_stream {
@@ -31,6 +31,7 @@ enum {
 	CALLS_STEP = 10,
 	CALLS_HULL = 13,
 	CALLS_SHIFT_ORIGIN = 29,
+	CALLS_ADD_BODY_WITH_ID = 31,
 };
 
 typedef struct calls_list {

@@ -261,7 +261,8 @@ int info_show_calls(io_input *input, bool as_json)
 	cJSON_AddNumberToObject(facts, "calls", (double)all);
 	cJSON_AddNumberToObject(facts, "steps", (double)counts[CALLS_STEP]);
 	cJSON_AddNumberToObject(facts, "meshes", (double)(counts[CALLS_MESH] + counts[CALLS_HULL]));
-	cJSON_AddNumberToObject(facts, "bodies_added", (double)counts[CALLS_ADD_BODY]);
+	cJSON_AddNumberToObject(
+		facts, "bodies_added", (double)(counts[CALLS_ADD_BODY] + counts[CALLS_ADD_BODY_WITH_ID]));
 	cJSON_AddNumberToObject(facts, "bodies_removed", (double)counts[CALLS_REMOVE_BODY]);
 	cJSON_AddBoolToObject(facts, "whole", list.count > 0 && whole);
 	free(list.data);

@@ -91,25 +91,41 @@ static bool bind(cp_state *state, carom_body_def *def, PyObject *keep, body_arra
 			cp_as_strided(&arrays->radii, &def->radii));
 }
 
-static PyObject *add_body(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+/// Add a body, under an id of the caller's unless that is NULL.
+static PyObject *add(PyObject *self, const char *name, const carom_body_id *chosen, PyObject *const *args, Py_ssize_t count,
+	PyObject *keywords)
 {
 	cp_world *world = (cp_world *)self;
 	cp_state *state = cp_state_of(self);
 	carom_body_def def;
-	carom_body_id id;
+	carom_body_id id = chosen ? *chosen : (carom_body_id){ 0, 0 };
 	body_arrays arrays = { .parts = NULL };
 	PyObject *keep = NULL, *made = NULL;
-	if (count > 1)
-		return PyErr_Format(PyExc_TypeError, "add_body takes a BodyDef, and members of it by their names");
-	if (cp_get_settings(state, CP_body_def, "add_body", count ? args[0] : NULL, args + count, keywords, &def, &keep) &&
+	if (cp_get_settings(state, CP_body_def, name, count ? args[0] : NULL, args + count, keywords, &def, &keep) &&
 		bind(state, &def, keep, &arrays) && begin(world)) {
-		const carom_result result = carom_world_add_body(world->world, &def, &id);
+		const carom_result result = chosen ? carom_world_add_body_with_id(world->world, &def, id)
+										   : carom_world_add_body(world->world, &def, &id);
 		cp_end_write(&world->use);
 		made = cp_end_call(world, result, result ? NULL : cp_new_id(id));
 	}
 	close_arrays(&arrays);
 	Py_XDECREF(keep);
 	return made;
+}
+
+static PyObject *add_body(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	if (count > 1)
+		return PyErr_Format(PyExc_TypeError, "add_body takes a BodyDef, and members of it by their names");
+	return add(self, "add_body", NULL, args, count, keywords);
+}
+
+static PyObject *add_body_with_id(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	carom_body_id id;
+	if (count < 1 || count > 2)
+		return PyErr_Format(PyExc_TypeError, "add_body_with_id takes an id, a BodyDef, and members of it by their names");
+	return cp_get_id(args[0], &id) ? add(self, "add_body_with_id", &id, args + 1, count - 1, keywords) : NULL;
 }
 
 static PyObject *add_bodies(PyObject *self, PyObject *value)
@@ -813,6 +829,8 @@ static PyObject *get_sphere_ids(PyObject *self, PyObject *value)
 #define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
 PyMethodDef cp_world_bodies[] = {
 	{ "add_body", CP_NAMED(add_body), CP_DOC("add_body($self, definition=None, /, **members)", carom_world_add_body) },
+	{ "add_body_with_id", CP_NAMED(add_body_with_id),
+		CP_DOC("add_body_with_id($self, id, definition=None, /, **members)", carom_world_add_body_with_id) },
 	{ "add_bodies", add_bodies, METH_O, CP_DOC("add_bodies($self, definitions, /)", carom_world_add_bodies) },
 	{ "remove_body", remove_body, METH_O, CP_DOC("remove_body($self, id, /)", carom_world_remove_body) },
 	{ "remove_bodies", remove_bodies, METH_O, CP_DOC("remove_bodies($self, ids, /)", carom_world_remove_bodies) },
