@@ -623,11 +623,14 @@ static int32_t choose_plane(cr_manifold *m, int32_t corner)
 static int32_t next_element(const cr_manifold *m, bool pierces)
 {
 	const int32_t end = pierces ? m->overlap->count : m->overlap->elements;
+	const int32_t *waits = m->waits;
+	const float *own = m->own;
 	int32_t next = -1;
 	float most = -1;
 	for (int32_t i = pierces ? m->overlap->elements : 0; i < end; i++) {
-		const bool deeper = (m->waits[i] != 0) & (m->own[i] > most);
-		most = deeper ? m->own[i] : most;
+		const float depth = own[i];
+		const bool deeper = (waits[i] != 0) & (depth > most);
+		most = deeper ? depth : most;
 		next = deeper ? i : next;
 	}
 	return next;
