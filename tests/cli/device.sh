@@ -88,15 +88,19 @@ for name in sweep_search_edges sweep_filter_faces; do
 done
 expect 0 out 'of these left to the processor' ccd first.obj second.obj --backend vulkan --device "$index" --tier c
 
+# Under sanitizers fewer steps do: the first impact of the cloth is in the 12th.
+cloth_steps=40 replayed=30:38 last=37
+[ -z "${CAROM_SANITIZED-}" ] || cloth_steps=20 replayed=30:33 last=32
+
 # Whole steps of a scene of spheres: the state of the processor.
 expect 2 err '.--device, --tier and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --device 0
 expect 2 err '.--device, --tier and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --tier c
 expect 1 err 'has no rigid bodies, and nothing else is searched by the driver.s rays .--tier q' run "$CAROM_SOURCE/scenes/grains1.json" --steps 1 --no-picture --backend vulkan --device "$index" --tier q
 
 # Cloth: its impacts are found there, and it moves as without.
-expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps 40 --json --no-picture
+expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps $cloth_steps --json --no-picture
 hash=$(field hash out)
-expect 0 out '"on_device":[[:space:]]*"impacts' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps 40 --json --no-picture --backend vulkan --device "$index" --tier c
+expect 0 out '"on_device":[[:space:]]*"impacts' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps $cloth_steps --json --no-picture --backend vulkan --device "$index" --tier c
 same hash "$(field hash out)" "$hash"
 grep -q '"name":[[:space:]]*"sweep_search_edges"' out || fail "no impact was searched there: $(cat out)"
 expect 0 out 'on the device  *impacts, .*; on the processor: solver' run "$CAROM_SOURCE/scenes/cloth_ball.json" --resolution 0.12 --steps 1 --no-picture --backend vulkan --device "$index"
@@ -120,13 +124,13 @@ hash=$(field hash out)
 expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --json --out rays --backend vulkan --device "$index"
 grep -q 'mesh_cast' out && fail "a device was asked for a few rays: $(cat out)"
 same hash "$(field hash out)" "$hash"
-expect 0 out '"hash"' replay run/recording.h5 --steps 30:38 --temporal none --json
+expect 0 out '"hash"' replay run/recording.h5 --steps $replayed --temporal none --json
 hash=$(field hash out)
-expect 0 out '"on_device":[[:space:]]*[1-9]' replay run/recording.h5 --steps 30:38 --warm-up 0 --temporal none --json --backend vulkan --device "$index" --kernel-times times.csv
+expect 0 out '"on_device":[[:space:]]*[1-9]' replay run/recording.h5 --steps $replayed --warm-up 0 --temporal none --json --backend vulkan --device "$index" --kernel-times times.csv
 same hash "$(field hash out)" "$hash"
-check_kernels times.csv out 30 37
-expect 0 out '"walks_on_device"' replay run/recording.h5 --steps 30:38 --json --backend vulkan --device "$index"
-expect 0 out 'mesh_cast' replay run/recording.h5 --steps 30:38 --backend vulkan --device "$index" --tier c
+check_kernels times.csv out 30 $last
+expect 0 out '"walks_on_device"' replay run/recording.h5 --steps $replayed --json --backend vulkan --device "$index"
+expect 0 out 'mesh_cast' replay run/recording.h5 --steps $replayed --backend vulkan --device "$index" --tier c
 declare -A casts=([c]=mesh_cast [q]=mesh_query [p]=mesh_trace)
 for tier in c q p; do
 	if [[ " $tiers " == *" $tier "* ]]; then
