@@ -34,6 +34,8 @@ static const bench_entry ENTRIES[] = {
 		bench_figure_2_17, BENCH_HERE },
 	{ "pipeline-2015", "lists against one loop", "Lehericey et al. 2015, section 5.2, Figure 6", bench_pipeline_2015,
 		BENCH_HERE },
+	{ "scene-2-2015", "rigid bodies and sheets simulated together: full and iterative rays",
+		"Lehericey et al. 2015, section 5.2", bench_scene_2_2015, BENCH_HERE },
 	{ "table-1-2015", "predicted room for rays against exact room", "Lehericey et al. 2015, Table 1", bench_table_1_2015,
 		BENCH_HERE },
 	{ "table-2-2015", "rays missed by two predictions", "Lehericey et al. 2015, Table 2", bench_table_2_2015, BENCH_HERE },

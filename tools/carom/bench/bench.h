@@ -64,6 +64,7 @@ int bench_table_2_3(bench *b, bench_report *report);
 int bench_table_2_4(bench *b, bench_report *report);
 int bench_figure_2_17(bench *b, bench_report *report);
 int bench_pipeline_2015(bench *b, bench_report *report);
+int bench_scene_2_2015(bench *b, bench_report *report);
 int bench_table_1_2015(bench *b, bench_report *report);
 int bench_table_2_2015(bench *b, bench_report *report);
 int bench_deforming_table_1(bench *b, bench_report *report);

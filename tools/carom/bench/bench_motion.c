@@ -13,7 +13,7 @@ const bench_scene bench_scene_avalanche = { "avalanche.json", 24, 120 };
 const bench_scene bench_scene_fountain = { "fountain.json", 0, 120 };
 const bench_scene bench_scene_pile = { "pile216.json", 24, 120 };
 const bench_scene bench_scene_terrain = { "terrain1000.json", 24, 60 };
-const bench_scene bench_scene_terrain_216 = { "terrain216.json", 24, 60 };
+const bench_scene bench_scene_terrain_sheets = { "terrain_sheets.json", 12, 80 };
 const bench_scene bench_scene_tori = { "tori.json", 20, 150 };
 const bench_scene bench_scene_bunnies = { "bunnies.json", 20, 150 };
 
@@ -35,16 +35,29 @@ bool bench_find_scene(const bench *b, const char *file, char path[IO_PATH_MAX])
 	return false;
 }
 
+/// The obstacles, in rising order, that are among the bodies that are kept. kept: the number of
+/// body i among those.
+static void keep_obstacle(scene_deforming *deforming, int32_t *done, int32_t i, int32_t kept)
+{
+	for (int32_t k = *done; k < deforming->obstacle_count; k++) {
+		if (deforming->obstacles[k] == i)
+			deforming->obstacles[(*done)++] = kept;
+	}
+}
+
 /// Keep the bodies that do not move, and the first ones that do.
 static void keep_bodies(scene_description *scene, int most)
 {
-	int32_t kept = 0, moving = 0;
+	int32_t kept = 0, moving = 0, obstacles = 0;
 	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
 		moving += scene->rigid.bodies[i].kind == CAROM_DYNAMIC;
-		if (scene->rigid.bodies[i].kind != CAROM_DYNAMIC || moving <= most)
-			scene->rigid.bodies[kept++] = scene->rigid.bodies[i];
+		if (scene->rigid.bodies[i].kind == CAROM_DYNAMIC && moving > most)
+			continue;
+		keep_obstacle(&scene->deforming, &obstacles, i, kept);
+		scene->rigid.bodies[kept++] = scene->rigid.bodies[i];
 	}
 	scene->rigid.body_count = kept;
+	scene->deforming.obstacle_count = obstacles;
 }
 
 int bench_load_scene(const bench *b, const bench_scene *which, scene_description *scene)
@@ -64,6 +77,27 @@ int bench_load_scene(const bench *b, const bench_scene *which, scene_description
 
 // ---- Motions ----
 
+// Of sheets: their divisions, as part of the scene's, so that both sides and the rim of one have
+// 8,096 triangles (the paper's have 8,192); and in a quick run, how many there are along x and z.
+static const double SHEET_RESOLUTION = 44.0 / 64, QUICK_SHEET_RESOLUTION = 8.0 / 64;
+enum { QUICK_SHEETS = 2 };
+
+// Steps of a motion with sheets: until a third of a second after they have come down.
+enum { SHEET_STEPS = 112 };
+
+static void choose_sheets(scene_description *scene, bool quick)
+{
+	if (scene->steps > SHEET_STEPS)
+		scene->steps = SHEET_STEPS;
+	scene->deforming.resolution *= quick ? QUICK_SHEET_RESOLUTION : SHEET_RESOLUTION;
+	for (int32_t i = 0; i < scene->deforming.source_count && quick; i++) {
+		int32_t *count = scene->deforming.sources[i].count;
+		count[0] = count[0] < QUICK_SHEETS ? count[0] : QUICK_SHEETS;
+		count[1] = 1;
+		count[2] = count[2] < QUICK_SHEETS ? count[2] : QUICK_SHEETS;
+	}
+}
+
 static void keep_frame(bench_motion *m, const scene_simulation *simulation, int frame, carom_pose *before)
 {
 	// The bodies of this frame are those that the step has added; their poses are those before the
@@ -77,7 +111,34 @@ static void keep_frame(bench_motion *m, const scene_simulation *simulation, int 
 	}
 }
 
-static int simulate(bench_motion *m, scene_simulation *simulation)
+/// Which vertices and triangles are those of the sheets: of the surface's bodies the first ones,
+/// before the obstacles.
+static void know_sheets(bench_motion *m, const sim_soft_surface *surface)
+{
+	m->sheet_count = surface->body_count - m->scene.deforming.obstacle_count;
+	const size_t ends = (size_t)m->sheet_count + 1, corners = 3 * (size_t)surface->body_triangles[m->sheet_count];
+	m->sheet_vertices = bench_allocate(ends, sizeof *m->sheet_vertices);
+	m->sheet_first = bench_allocate(ends, sizeof *m->sheet_first);
+	m->sheet_triangles = bench_allocate(corners, sizeof *m->sheet_triangles);
+	memcpy(m->sheet_vertices, surface->body_vertices, ends * sizeof *m->sheet_vertices);
+	memcpy(m->sheet_first, surface->body_triangles, ends * sizeof *m->sheet_first);
+	memcpy(m->sheet_triangles, surface->triangles, corners * sizeof *m->sheet_triangles);
+	m->sheet_places =
+		bench_allocate((size_t)m->frame_count * 3 * (size_t)m->sheet_vertices[m->sheet_count], sizeof *m->sheet_places);
+}
+
+/// Sheets where they are before the step, as the poses of keep_frame are.
+static void keep_sheets(bench_motion *m, const sim_soft *soft, int frame)
+{
+	const sim_soft_surface surface = sim_soft_get_surface(soft);
+	if (frame == 0)
+		know_sheets(m, &surface);
+	const size_t count = 3 * (size_t)m->sheet_vertices[m->sheet_count];
+	for (size_t i = 0; i < count; i++)
+		m->sheet_places[(size_t)frame * count + i] = (float)surface.places[i];
+}
+
+static int simulate(bench_motion *m, scene_run *run)
 {
 	sim_error error;
 	progress bar;
@@ -87,9 +148,13 @@ static int simulate(bench_motion *m, scene_simulation *simulation)
 		before[i] = m->scene.rigid.bodies[i].pose;
 	bool done = true;
 	for (int frame = 0; frame < m->frame_count && done; frame++) {
-		done = scene_simulate_step(simulation, &m->steps[frame], &error);
+		scene_run_step step = { 0 };
+		if (run->soft)
+			keep_sheets(m, run->soft, frame);
+		done = scene_run_step_all(run, &step, &error);
+		m->steps[frame] = step.bodies;
 		if (done)
-			keep_frame(m, simulation, frame, before);
+			keep_frame(m, run->simulation, frame, before);
 		progress_update(&bar, frame + 1);
 	}
 	progress_finish(&bar);
@@ -109,9 +174,10 @@ static int make_motion(const bench *b, bench_motion *m)
 	carom_context *context = report_create_context(b->threads, b->simd);
 	if (!context)
 		return EXIT_FAILED;
-	scene_simulation *simulation = scene_create_simulation(context, &m->scene, NULL, &error);
-	const int status = simulation ? simulate(m, simulation) : report_error(NULL, "%s", error.text);
-	scene_destroy_simulation(simulation);
+	scene_run run = { .scene = &m->scene, .context = context };
+	const bool made = scene_run_add_all(&run, NULL, NULL, &error);
+	const int status = made ? simulate(m, &run) : report_error(NULL, "%s", error.text);
+	scene_run_end(&run);
 	carom_destroy_context(context);
 	return status;
 }
@@ -122,6 +188,10 @@ static void free_motion(bench_motion *m)
 	free(m->poses);
 	free(m->present);
 	free(m->steps);
+	free(m->sheet_vertices);
+	free(m->sheet_first);
+	free(m->sheet_triangles);
+	free(m->sheet_places);
 	free(m);
 }
 
@@ -142,6 +212,8 @@ const bench_motion *bench_get_motion(bench *b, const bench_scene *which)
 		free_motion(m);
 		return NULL;
 	}
+	if (m->scene.has_deforming)
+		choose_sheets(&m->scene, b->quick);
 	const bench_motion *known = find_motion(b, &m->scene);
 	if (known || b->motion_count == BENCH_MAX_MOTIONS || make_motion(b, m) != EXIT_DONE) {
 		free_motion(m);

@@ -7,10 +7,10 @@
 #include "bench.h"
 
 #include "io/output_file.h"
-#include "scene/simulation.h"
+#include "scene/scene_run.h"
 
 /// A scene in motion. Body numbers are those of the scene; the first `present` of them are there in
-/// a frame.
+/// a frame. Sheets of the section `deforming` move with the bodies, where the scene has some.
 typedef struct bench_motion {
 	scene_description scene;
 	int frame_count;
@@ -18,6 +18,12 @@ typedef struct bench_motion {
 	carom_pose *poses;
 	int32_t *present;  ///< [frame_count]
 	scene_step *steps; ///< [frame_count] of the simulation that made the motion
+	int32_t sheet_count;
+	int32_t *sheet_vertices;  ///< [sheet_count + 1] first vertex of each sheet; NULL: none
+	int32_t *sheet_first;     ///< [sheet_count + 1] first triangle of each sheet
+	int32_t *sheet_triangles; ///< [3 * sheet_first[sheet_count]] corners by numbers of all vertices
+	/// [frame_count][3 * sheet_vertices[sheet_count]] metres, in the world
+	float *sheet_places;
 } bench_motion;
 
 /// Which scene, and how much of it.
@@ -27,10 +33,10 @@ typedef struct bench_scene {
 	int quick_steps;  ///< steps in a quick run, at most; 0: all
 } bench_scene;
 
-/// The scenes of Lehericey (2013), and those of Lehericey, Gouranton and Arnaldi (2015): of the
-/// second one its rigid bodies, without the sheets (bench_sheets.h).
+/// The scenes of Lehericey (2013), and those of Lehericey, Gouranton and Arnaldi (2015): the
+/// second one with its sheets, until a third of a second after they have come down.
 extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_pile, bench_scene_terrain,
-	bench_scene_terrain_216;
+	bench_scene_terrain_sheets;
 
 /// The scenes of Li and Yamaguchi.
 extern const bench_scene bench_scene_tori, bench_scene_bunnies;

@@ -1,207 +1,155 @@
-// Sheets led over a motion. See bench_sheets.h.
+// Shells about the sheets of a motion. See bench_sheets.h.
 #include "bench_sheets.h"
-
-#include "tools/carom/options.h"
-#include "tools/carom/progress.h"
-#include "tools/carom/report.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-// Metres: of a sheet's side, from sheet to sheet, its height, how deep it lies in the thing below,
-// and how far it falls in a frame.
-static const double SIDE = 2.6, SPACING = 2.7, HEIGHT = 0.02, DEPTH = 0.005, FALL = 0.12;
-static const double START = 0.5; // above the highest thing below a sheet, at first
-
-// Frames before the window in which the sheets come down.
-enum { LEAD = 30, SHEETS = 6, CELLS = 44, QUICK_SHEETS = 2, QUICK_CELLS = 8 };
+// Metres that what touches a sheet lies within its shell, at least.
+static const double DEPTH = 0.005;
 
 struct bench_sheets {
-	int sheets, cells; // along each side
-	int first, end;    // frames
-	// [end - first][sheets * sheets][(cells + 1) * (cells + 1)] of the lower sides
-	double *heights;
+	const bench_motion *motion;
+	double half; // metres from the surface to either side
+	// Of all shells: [3 * (first[i + 1] - first[i])] corners from first[i] on, numbers within a
+	// shell. Vertices of the upper side follow those of the lower one.
 	int32_t *triangles;
-	int32_t triangle_count;
+	int32_t *first; // [sheets + 1]
 };
 
-static int row_of(const bench_sheets *s) { return s->cells + 1; }
-static int columns_of(const bench_sheets *s) { return row_of(s) * row_of(s); }
-
-static double *heights_of(const bench_sheets *s, int sheet, int frame)
-{
-	return s->heights + ((size_t)(frame - s->first) * (size_t)bench_sheet_count(s) + (size_t)sheet) * (size_t)columns_of(s);
-}
-
-static void place_column(const bench_sheets *s, int sheet, int column, double *x, double *z)
-{
-	const double step = SIDE / s->cells, middle = 0.5 * (s->sheets - 1);
-	*x = SPACING * (sheet % s->sheets - middle) - 0.5 * SIDE + step * (column % row_of(s));
-	*z = SPACING * (sheet / s->sheets - middle) - 0.5 * SIDE + step * (column / row_of(s));
-}
-
-// ---- Leading ----
-
-/// A world of the rigid bodies alone, to look down in.
-typedef struct ground {
-	const bench_motion *motion;
-	carom_context *context;
-	scene_simulation *source;
-	carom_world *world;
-	carom_body_id *ids;
-} ground;
-
-static void close_ground(ground *g)
-{
-	carom_destroy_world(g->world);
-	scene_destroy_simulation(g->source);
-	carom_destroy_context(g->context);
-	free(g->ids);
-}
-
-static int open_ground(const bench *b, const bench_motion *motion, ground *g)
-{
-	sim_error error;
-	*g = (ground){ .motion = motion };
-	g->ids = bench_allocate((size_t)motion->scene.rigid.body_count, sizeof *g->ids);
-	g->context = report_create_context(b->threads, b->simd);
-	if (!g->context)
-		return EXIT_FAILED;
-	g->source = scene_create_simulation(g->context, &motion->scene, NULL, &error);
-	if (!g->source)
-		return report_error(NULL, "%s", error.text);
-	carom_result result = carom_create_world(g->context, NULL, &g->world);
-	for (int32_t i = 0; i < motion->scene.rigid.body_count && result == CAROM_SUCCESS; i++) {
-		const carom_body_def def = scene_simulation_body_def(g->source, i);
-		result = carom_world_add_body(g->world, &def, &g->ids[i]);
-	}
-	return result == CAROM_SUCCESS ? EXIT_DONE : report_error(NULL, "%s", carom_error_text(g->context));
-}
-
-/// The height of what is below a place; far down where there is nothing.
-static carom_result look_down(const ground *g, double x, double z, double *height)
-{
-	const carom_ray ray = { { x, 100, z }, { 0, -1, 0 }, 0, 200 };
-	carom_ray_hit hit;
-	bool found;
-	const carom_result result = carom_world_cast_ray(g->world, &ray, NULL, &found, &hit);
-	*height = result == CAROM_SUCCESS && found ? hit.point.y : -100;
-	return result;
-}
-
-/// A column falls, but not below the surface, in which it lies a little.
-static carom_result lead_sheet(const bench_sheets *s, const ground *g, int sheet, int frame)
-{
-	double *now = heights_of(s, sheet, frame), highest = -100;
-	carom_result result = CAROM_SUCCESS;
-	for (int i = 0; i < columns_of(s) && result == CAROM_SUCCESS; i++) {
-		double x, z;
-		place_column(s, sheet, i, &x, &z);
-		result = look_down(g, x, z, &now[i]);
-		highest = fmax(highest, now[i]);
-	}
-	const double *before = frame > s->first ? heights_of(s, sheet, frame - 1) : NULL;
-	for (int i = 0; i < columns_of(s); i++)
-		now[i] = before ? fmax(now[i] - DEPTH, before[i] - FALL) : highest + START;
-	return result;
-}
-
-static int lead(const bench_sheets *s, const ground *g)
-{
-	carom_result result = CAROM_SUCCESS;
-	progress bar;
-	progress_start(&bar, "sheets", s->end - s->first);
-	for (int frame = s->first; frame < s->end && result == CAROM_SUCCESS; frame++) {
-		const carom_pose *poses = g->motion->poses + (size_t)frame * (size_t)g->motion->scene.rigid.body_count;
-		result = carom_world_set_poses(g->world, g->motion->present[frame], g->ids, poses);
-		for (int i = 0; i < bench_sheet_count(s) && result == CAROM_SUCCESS; i++)
-			result = lead_sheet(s, g, i, frame);
-		progress_update(&bar, frame - s->first + 1);
-	}
-	progress_finish(&bar);
-	return result == CAROM_SUCCESS ? EXIT_DONE : report_error(NULL, "sheets: %s", carom_error_text(g->context));
-}
+static int32_t vertices_of(const bench_motion *m, int sheet) { return m->sheet_vertices[sheet + 1] - m->sheet_vertices[sheet]; }
 
 // ---- Triangles ----
 
-static void add_cell(bench_sheets *s, int32_t a, int32_t b, int32_t c, int32_t d)
+typedef struct directed_edge {
+	int32_t from, to;
+} directed_edge;
+
+static int compare_edges(const void *a, const void *b)
 {
-	const int32_t corners[6] = { a, b, c, a, c, d };
-	for (int k = 0; k < 6; k++)
-		s->triangles[3 * (size_t)s->triangle_count + (size_t)k] = corners[k];
-	s->triangle_count += 2;
+	const directed_edge *x = a, *y = b;
+	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
 }
 
-/// Both sides and the rim. The vertices of the upper side follow those of the lower one.
-static void make_triangles(bench_sheets *s)
+static void add_triangle(bench_sheets *s, int sheet, int32_t a, int32_t b, int32_t c)
 {
-	const int32_t n = s->cells, row = row_of(s), up = columns_of(s);
-	s->triangles = bench_allocate(3 * (size_t)(4 * n * n + 8 * n), sizeof *s->triangles);
-	for (int32_t j = 0; j < n; j++) {
-		for (int32_t i = 0; i < n; i++) {
-			const int32_t a = j * row + i, b = a + 1, c = b + row, d = a + row;
-			add_cell(s, a, b, c, d);
-			add_cell(s, up + a, up + d, up + c, up + b);
-		}
-	}
-	for (int32_t i = 0; i < n; i++) {
-		const int32_t near = i, far = n * row + i, left = i * row, right = i * row + n;
-		add_cell(s, near, up + near, up + near + 1, near + 1);
-		add_cell(s, far + 1, up + far + 1, up + far, far);
-		add_cell(s, left + row, up + left + row, up + left, left);
-		add_cell(s, right, up + right, up + right + row, right + row);
+	int32_t *to = s->triangles + 3 * (size_t)s->first[sheet + 1]++;
+	to[0] = a;
+	to[1] = b;
+	to[2] = c;
+}
+
+/// A wall over each edge that one triangle alone has.
+static void add_rim(bench_sheets *s, int sheet, directed_edge *edges, size_t count)
+{
+	const int32_t up = vertices_of(s->motion, sheet);
+	qsort(edges, count, sizeof *edges, compare_edges);
+	for (size_t i = 0; i < count; i++) {
+		const directed_edge edge = edges[i], back = { edge.to, edge.from };
+		if (bsearch(&back, edges, count, sizeof back, compare_edges))
+			continue;
+		add_triangle(s, sheet, edge.from, up + edge.from, up + edge.to);
+		add_triangle(s, sheet, edge.from, up + edge.to, edge.to);
 	}
 }
 
-bench_sheets *bench_make_sheets(const bench *b, const bench_motion *motion, const bench_window *window)
+/// Both sides and the rim.
+static void make_triangles(bench_sheets *s, int sheet)
+{
+	const bench_motion *m = s->motion;
+	const int32_t up = vertices_of(m, sheet), base = m->sheet_vertices[sheet];
+	const int32_t first = m->sheet_first[sheet], end = m->sheet_first[sheet + 1];
+	directed_edge *edges = bench_allocate(3 * (size_t)(end - first), sizeof *edges);
+	size_t count = 0;
+	s->first[sheet + 1] = s->first[sheet];
+	for (int32_t i = first; i < end; i++) {
+		int32_t t[3];
+		for (int k = 0; k < 3; k++)
+			t[k] = m->sheet_triangles[3 * (size_t)i + (size_t)k] - base;
+		add_triangle(s, sheet, up + t[0], up + t[1], up + t[2]);
+		add_triangle(s, sheet, t[0], t[2], t[1]);
+		for (int k = 0; k < 3; k++)
+			edges[count++] = (directed_edge){ t[k], t[(k + 1) % 3] };
+	}
+	add_rim(s, sheet, edges, count);
+	free(edges);
+}
+
+bench_sheets *bench_make_sheets(const bench_motion *motion)
 {
 	bench_sheets *s = bench_allocate(1, sizeof *s);
-	ground g;
-	s->sheets = b->quick ? QUICK_SHEETS : SHEETS;
-	s->cells = b->quick ? QUICK_CELLS : CELLS;
-	s->first = window->first > LEAD ? window->first - LEAD : 0;
-	s->end = window->end;
-	const size_t columns = (size_t)bench_sheet_count(s) * (size_t)columns_of(s);
-	s->heights = bench_allocate((size_t)(s->end - s->first) * columns, sizeof *s->heights);
-	make_triangles(s);
-	int status = open_ground(b, motion, &g);
-	if (status == EXIT_DONE)
-		status = lead(s, &g);
-	close_ground(&g);
-	if (status == EXIT_DONE)
-		return s;
-	bench_free_sheets(s);
-	return NULL;
+	s->motion = motion;
+	s->half = motion->scene.deforming.def.thickness + DEPTH;
+	s->first = bench_allocate((size_t)motion->sheet_count + 1, sizeof *s->first);
+	// Two triangles for each, and at most three walls of two.
+	const size_t triangles = motion->sheet_count > 0 ? (size_t)motion->sheet_first[motion->sheet_count] : 0;
+	s->triangles = bench_allocate(3 * 8 * triangles + 1, sizeof *s->triangles);
+	for (int i = 0; i < motion->sheet_count; i++)
+		make_triangles(s, i);
+	return s;
 }
 
 void bench_free_sheets(bench_sheets *s)
 {
 	if (!s)
 		return;
-	free(s->heights);
+	free(s->first);
 	free(s->triangles);
 	free(s);
 }
 
-int bench_sheet_count(const bench_sheets *s) { return s->sheets * s->sheets; }
+int bench_sheet_count(const bench_sheets *s) { return s->motion->sheet_count; }
 
-int bench_sheet_triangles(const bench_sheets *s) { return s->triangle_count; }
+int bench_sheet_triangles(const bench_sheets *s) { return bench_sheet_count(s) > 0 ? s->first[1] : 0; }
+
+// ---- Vertices ----
+
+/// Add the normals of a sheet's triangles, as long as their areas, to those of its vertices.
+static void add_normals(const bench_motion *m, int sheet, const float *places, double *normals)
+{
+	for (int32_t i = m->sheet_first[sheet]; i < m->sheet_first[sheet + 1]; i++) {
+		const int32_t *t = m->sheet_triangles + 3 * (size_t)i;
+		double e[2][3];
+		for (int k = 0; k < 6; k++)
+			e[k / 3][k % 3] =
+				(double)places[3 * (size_t)t[1 + k / 3] + (size_t)(k % 3)] - (double)places[3 * (size_t)t[0] + (size_t)(k % 3)];
+		for (int k = 0; k < 9; k++) {
+			const int axis = k % 3, next = (axis + 1) % 3, last = (axis + 2) % 3;
+			normals[3 * (size_t)(t[k / 3] - m->sheet_vertices[sheet]) + (size_t)axis] +=
+				e[0][next] * e[1][last] - e[0][last] * e[1][next];
+		}
+	}
+}
+
+/// The vertices of the shell: those of the sheet, moved to both sides.
+static void place_shell(const bench_sheets *s, int sheet, const float *places, double *shell)
+{
+	const size_t count = (size_t)vertices_of(s->motion, sheet);
+	double *normals = bench_allocate(3 * count, sizeof *normals);
+	add_normals(s->motion, sheet, places, normals);
+	for (size_t i = 0; i < count; i++) {
+		const float *p = places + 3 * ((size_t)s->motion->sheet_vertices[sheet] + i);
+		const double *n = normals + 3 * i, length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+		for (int k = 0; k < 3; k++) {
+			const double by = length > 0 ? s->half * n[k] / length : 0;
+			shell[3 * i + (size_t)k] = (double)p[k] - by;
+			shell[3 * (count + i) + (size_t)k] = (double)p[k] + by;
+		}
+	}
+	free(normals);
+}
 
 carom_result bench_sheet_mesh(const bench_sheets *s, carom_context *context, int sheet, int frame, carom_mesh **mesh)
 {
-	const int columns = columns_of(s);
-	const double *heights = heights_of(s, sheet, frame);
-	double *places = bench_allocate(6 * (size_t)columns, sizeof *places);
-	for (int i = 0; i < 2 * columns; i++) {
-		double *p = places + 3 * (size_t)i;
-		place_column(s, sheet, i % columns, &p[0], &p[2]);
-		p[1] = heights[i % columns] + (i < columns ? 0 : HEIGHT);
-	}
+	const bench_motion *m = s->motion;
+	const int32_t count = vertices_of(m, sheet);
+	double *places = bench_allocate(6 * (size_t)count, sizeof *places);
+	place_shell(s, sheet, m->sheet_places + (size_t)frame * 3 * (size_t)m->sheet_vertices[m->sheet_count], places);
 	carom_mesh_def def = carom_default_mesh_def();
 	def.vertices = (carom_strided){ places, 0, CAROM_FLOAT64 };
-	def.vertex_count = 2 * columns;
-	def.triangles = s->triangles;
-	def.triangle_count = s->triangle_count;
+	def.vertex_count = 2 * count;
+	def.triangles = s->triangles + 3 * (size_t)s->first[sheet];
+	def.triangle_count = s->first[sheet + 1] - s->first[sheet];
 	def.grid_resolution = 0;
 	def.build = CAROM_MESH_LBVH;
 	const carom_result result = carom_create_mesh(context, &def, NULL, mesh);
