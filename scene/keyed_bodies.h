@@ -7,10 +7,11 @@
 #include "scene/scene.h"
 
 /// Give the keyed bodies of a scene the velocities that take them from where the keys have them at
-/// one time to where these have them at another one (seconds).
-void scene_aim_keyed(const scene_description *scene, sim_dynamics *dynamics, double from, double to);
+/// one time to where these have them at another one (seconds). first: the solver's number of body 0
+/// of the scene.
+void scene_aim_keyed(const scene_description *scene, sim_dynamics *dynamics, int32_t first, double from, double to);
 
 /// Put the keyed bodies where the keys have them at a time, after the solver has moved all bodies.
-void scene_place_keyed(const scene_description *scene, sim_dynamics *dynamics, double time);
+void scene_place_keyed(const scene_description *scene, sim_dynamics *dynamics, int32_t first, double time);
 
 #endif

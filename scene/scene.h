@@ -129,7 +129,7 @@ typedef struct scene_rigid {
 /// Vertices that start in a box, and their holder.
 typedef struct scene_soft_pin {
 	double lower[3], upper[3];
-	double until; ///< seconds; INFINITY: for ever
+	double until;       ///< seconds; INFINITY: for ever
 	double break_force; ///< N, of all its vertices together; INFINITY: it bears all
 	/// a mover, or an obstacle that cloth does not push; "": they stay where they are
 	char to[SCENE_NAME_SIZE];
@@ -146,8 +146,9 @@ typedef struct scene_animation {
 /// A body, or a grid of equal ones.
 typedef struct scene_soft_source {
 	char name[SCENE_NAME_SIZE];
-	bool rigid;   ///< a mover
-	int32_t mesh; ///< in the scene's meshes; -1: form, or animation where that has files
+	bool rigid;         ///< a mover
+	bool pushes_bodies; ///< of a mover: the rigid bodies of the section "bodies" meet it too
+	int32_t mesh;       ///< in the scene's meshes; -1: form, or animation where that has files
 	scene_animation animation;
 	sim_form form;
 	double scale[3];  ///< factors along x, y and z of a form

@@ -354,7 +354,7 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 
 static void read_bodies(const io_json_node *section, const char *name, bool rigid, scene_description *scene)
 {
-	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", "keys", "animation", NULL };
+	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", "keys", "animation", "pushes_bodies", NULL };
 	static const char *const list_fields[] = { SURFACE_FIELDS, "rigid", "mass", "keeps_volume", "density", "stiffness",
 		"stretch_limit", "tear_stretch", "bending", "bulk", "shear", "flat", "velocity", "pins", "grid", "jitter", NULL };
 	io_json_node list;
@@ -383,6 +383,9 @@ static void read_bodies(const io_json_node *section, const char *name, bool rigi
 			source->body.kind = SIM_SOFT_RIGID;
 			read_motion(&node, &source->body.motion);
 			source->keys = scene_read_keys(&node, &source->body.motion.keys);
+			io_json_bool(&node, "pushes_bodies", &source->pushes_bodies);
+			if (source->pushes_bodies && !scene->has_bodies)
+				io_json_member_error(&node, "pushes_bodies", "needs the section \"bodies\"");
 		} else {
 			read_material(&node, source, &source->body);
 			if (io_json_has(&node, "tear_stretch"))

@@ -2,6 +2,7 @@
 #include "scene/simulation.h"
 
 #include "scene/keyed_bodies.h"
+#include "scene/mover_bodies.h"
 
 #include "carom/collide.h"
 #include "io/baked_file.h"
@@ -34,6 +35,11 @@ struct scene_simulation {
 	carom_body_id *ids; // [scene->rigid.body_count]
 	double *sizes;      // longest side of each body's box, INFINITY for static and kinematic ones
 	double *radii;      // half the longest side of each body's box; 0 for planes
+	// Movers that push rigid bodies are the first bodies of dynamics, and the last ones by user
+	// data of the world: there the first has the number scene->rigid.body_count.
+	scene_mover_bodies *movers;
+	int32_t mover_count;
+	double *dynamic_radii; // of all bodies of dynamics: 0 for movers, then radii
 	sim_dynamics *dynamics;
 	io_recorder *recorder;     // NULL: none
 	carom_body_id *moving_ids; // of the bodies that are not static
@@ -52,11 +58,18 @@ struct scene_simulation {
 	sim_dynamic_contact *contacts;
 	float *forces; // of the contacts, [3 * contact_room]
 	io_recorded_contact *recorded;
+	int32_t recorded_count; // contacts without those with movers, which the recording does not hold
 	int32_t contact_room;
 	int64_t step;
 	carom_vec3 up; // unit, against gravity
 	scene_summary summary;
 };
+
+/// The number of a body in dynamics.
+static int32_t dynamic_of(const scene_simulation *s, int32_t body) { return s->mover_count + body; }
+
+/// Which mover a number is that the world has as user data; below 0: a body of the scene.
+static int32_t mover_of(const scene_simulation *s, int32_t number) { return number - s->scene->rigid.body_count; }
 
 static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
 {
@@ -386,6 +399,24 @@ static bool add_due_bodies(scene_simulation *s, sim_error *error)
 	return true;
 }
 
+/// Movers that push bodies: in dynamics each is one that nothing moves, at the origin. How its
+/// surface moves is said contact by contact.
+static bool add_movers(scene_simulation *s, sim_error *error)
+{
+	s->movers = scene_add_mover_bodies(s->world, s->scene, s->scene->rigid.body_count, error);
+	if (!s->movers)
+		return false;
+	for (int32_t i = 0; i < s->mover_count; i++) {
+		const sim_dynamic_body def = { .kind = CAROM_KINEMATIC,
+			.pose = carom_pose_identity(),
+			.friction = scene_mover_friction(s->movers, i),
+			.restitution = 0 };
+		if (!sim_dynamics_add_body(s->dynamics, &def, error))
+			return false;
+	}
+	return true;
+}
+
 static bool start_recording(scene_simulation *s, const char *path, sim_error *error)
 {
 	const io_recording_info info = {
@@ -429,7 +460,9 @@ static bool allocate(scene_simulation *s)
 	s->hulls = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->hulls);
 	s->ids = calloc(bodies, sizeof *s->ids);
 	s->sizes = calloc(bodies, sizeof *s->sizes);
-	s->radii = calloc(bodies, sizeof *s->radii);
+	s->mover_count = scene_count_mover_bodies(s->scene);
+	s->dynamic_radii = calloc((size_t)s->mover_count + bodies, sizeof *s->dynamic_radii);
+	s->radii = s->dynamic_radii ? s->dynamic_radii + s->mover_count : NULL;
 	s->moving = calloc(bodies, sizeof *s->moving);
 	s->moving_ids = calloc(bodies, sizeof *s->moving_ids);
 	s->moving_poses = calloc(bodies, sizeof *s->moving_poses);
@@ -483,7 +516,7 @@ static bool set_up(scene_simulation *s, carom_context *context, const char *reco
 	}
 	if (carom_world_set_device(s->world, s->scene->rigid.device, false) != CAROM_SUCCESS)
 		return sim_fail(error, "%s", carom_error_text(context));
-	if (!add_due_bodies(s, error))
+	if (!add_movers(s, error) || !add_due_bodies(s, error))
 		return false;
 	return !recording || start_recording(s, recording, error);
 }
@@ -521,6 +554,7 @@ void scene_destroy_simulation(scene_simulation *s)
 		return;
 	scene_finish_recording(s, NULL);
 	carom_destroy_world(s->world);
+	scene_free_mover_bodies(s->movers);
 	for (int32_t i = 0; s->meshes && i < s->scene->mesh_count; i++)
 		carom_release_mesh(s->meshes[i]);
 	for (int32_t i = 0; s->hulls && i < s->scene->mesh_count; i++)
@@ -530,7 +564,7 @@ void scene_destroy_simulation(scene_simulation *s)
 	free(s->hulls);
 	free(s->ids);
 	free(s->sizes);
-	free(s->radii);
+	free(s->dynamic_radii);
 	free(s->moving);
 	free(s->moving_ids);
 	free(s->moving_poses);
@@ -568,35 +602,51 @@ static bool reserve_contacts(scene_simulation *s, int32_t count)
 	return true;
 }
 
+/// One side of a contact for dynamics, and for the recording, which has rows of parts. False: it is
+/// a mover, which has none.
+static bool take_side(const scene_simulation *s, uint64_t number, int32_t part, int32_t *body, int32_t *row)
+{
+	const int32_t mover = mover_of(s, (int32_t)number);
+	*body = mover < 0 ? dynamic_of(s, (int32_t)number) : mover;
+	*row = mover < 0 ? s->rows[number] + part : -1;
+	return mover < 0;
+}
+
+static double size_of(const scene_simulation *s, uint64_t number)
+{
+	return mover_of(s, (int32_t)number) < 0 ? s->sizes[number] : INFINITY;
+}
+
 /// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the
-/// scene's bodies; the recording has rows of parts.
+/// scene's bodies.
 static bool take_contacts(scene_simulation *s, scene_step *step)
 {
 	const carom_contact_view view = carom_world_contacts(s->world);
 	const carom_pair_view pairs = carom_world_pairs(s->world);
 	if (!reserve_contacts(s, view.count))
 		return false;
+	s->recorded_count = 0;
 	for (int32_t i = 0; i < view.count; i++) {
 		const carom_contact *c = &view.data[i];
 		const carom_pair *pair = &pairs.data[c->pair];
 		sim_dynamic_contact *contact = &s->contacts[i];
-		io_recorded_contact *recorded = &s->recorded[i];
-		contact->body_a = (int32_t)pair->user_data_a;
-		contact->body_b = (int32_t)pair->user_data_b;
-		recorded->body_a = s->rows[contact->body_a] + pair->shape_a;
-		recorded->body_b = s->rows[contact->body_b] + pair->shape_b;
+		io_recorded_contact *recorded = &s->recorded[s->recorded_count];
+		const bool has_a = take_side(s, pair->user_data_a, pair->shape_a, &contact->body_a, &recorded->body_a);
+		const bool has_b = take_side(s, pair->user_data_b, pair->shape_b, &contact->body_b, &recorded->body_b);
 		for (int k = 0; k < 3; k++) {
 			contact->point[k] = recorded->point[k] = c->point[k];
 			recorded->normal[k] = c->normal[k];
 			contact->normal[k] = (double)c->normal[k];
 			contact->force[k] = c->impulse[k];
+			contact->surface[k] = 0;
 		}
 		contact->depth = (double)c->depth;
 		recorded->depth = c->depth;
 		recorded->feature_a = c->feature_a;
 		recorded->feature_b = c->feature_b;
 		recorded->kind = (int32_t)c->kind;
-		const double size = fmin(s->sizes[contact->body_a], s->sizes[contact->body_b]);
+		s->recorded_count += has_a && has_b;
+		const double size = fmin(size_of(s, pair->user_data_a), size_of(s, pair->user_data_b));
 		step->deepest = fmax(step->deepest, contact->depth);
 		step->deepest_relative = fmax(step->deepest_relative, contact->depth / size);
 	}
@@ -683,7 +733,7 @@ static bool stop_at_impacts(scene_simulation *s, scene_step *step, sim_error *er
 		if (!(s->scene->rigid.bodies[i].continuous && s->stops[i].time < 1))
 			continue;
 		const carom_pose pose = stopped_pose(s, i);
-		sim_dynamics_set_pose(s->dynamics, i, &pose);
+		sim_dynamics_set_pose(s->dynamics, dynamic_of(s, i), &pose);
 		s->moving_poses[k] = pose;
 		result = carom_world_set_motions(s->world, 1, &s->ids[i], &(carom_motion){ pose, pose });
 	}
@@ -707,8 +757,7 @@ static bool record_frame(scene_simulation *s, scene_step *step, sim_error *error
 		for (int32_t row = s->rows[i]; row < s->rows[i + 1]; row++)
 			s->row_poses[row] = s->poses[i];
 	}
-	const bool done =
-		io_recorder_add_frame(s->recorder, step->time, s->row_poses, s->recorded, carom_world_contacts(s->world).count, error);
+	const bool done = io_recorder_add_frame(s->recorder, step->time, s->row_poses, s->recorded, s->recorded_count, error);
 	step->ms_recording += sim_now_ms() - start;
 	return done;
 }
@@ -720,31 +769,55 @@ static double time_of_substep(const scene_simulation *s, int32_t substep, int32_
 							  : (double)(s->step + 1) * s->scene->time_step;
 }
 
+static carom_vec3 surface_of(const scene_simulation *s, const carom_contact *contact, uint64_t number, bool is_a)
+{
+	const int32_t mover = mover_of(s, (int32_t)number);
+	return mover < 0 ? (carom_vec3){ 0, 0, 0 } : scene_mover_velocity(s->movers, mover, contact, is_a);
+}
+
+/// Say how movers go on in a substep, and at what speeds they meet bodies there.
+static void aim_movers(scene_simulation *s, double from, double to)
+{
+	const carom_contact_view view = carom_world_contacts(s->world);
+	const carom_pair_view pairs = carom_world_pairs(s->world);
+	scene_aim_movers(s->movers, from, to);
+	for (int32_t i = 0; i < view.count && s->mover_count > 0; i++) {
+		const carom_contact *c = &view.data[i];
+		const carom_vec3 a = surface_of(s, c, pairs.data[c->pair].user_data_a, true);
+		const carom_vec3 b = surface_of(s, c, pairs.data[c->pair].user_data_b, false);
+		s->contacts[i].surface[0] = a.x - b.x;
+		s->contacts[i].surface[1] = a.y - b.y;
+		s->contacts[i].surface[2] = a.z - b.z;
+	}
+}
+
 static bool respond(scene_simulation *s, scene_step *step, int32_t substep, sim_error *error)
 {
 	const double start = sim_now_ms(), end = time_of_substep(s, substep + 1, step->substeps);
 	const double duration = s->scene->time_step / step->substeps;
 	const int32_t count = carom_world_contacts(s->world).count;
 	int32_t lost;
-	scene_aim_keyed(s->scene, s->dynamics, time_of_substep(s, substep, step->substeps), end);
+	scene_aim_keyed(s->scene, s->dynamics, s->mover_count, time_of_substep(s, substep, step->substeps), end);
+	aim_movers(s, time_of_substep(s, substep, step->substeps), end);
 	if (!sim_dynamics_step(s->dynamics, duration, s->contacts, count, &lost)) {
 		char text[200];
 		if (lost < 0)
 			return out_of_memory(s, error);
 		snprintf(text, sizeof text,
 			"body %d of the scene flew out of the range of numbers in step %lld; smaller \"time_step\" or more \"substeps\" help",
-			(int)lost, (long long)s->step);
-		return body_error(s, lost, text, error);
+			(int)(lost - s->mover_count), (long long)s->step);
+		return body_error(s, lost - s->mover_count, text, error);
 	}
-	scene_place_keyed(s->scene, s->dynamics, end);
+	scene_place_keyed(s->scene, s->dynamics, s->mover_count, end);
 	// As forces, since substeps may change: the world keeps them for the contacts that go on.
 	for (int32_t i = 0; i < count; i++)
 		memcpy(&s->forces[3 * (int64_t)i], s->contacts[i].force, sizeof s->contacts[i].force);
 	if (carom_world_set_impulses(s->world, count, s->forces) != CAROM_SUCCESS)
 		return step_error(s, error);
 	for (int32_t k = 0; k < s->moving_count; k++)
-		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, s->moving[k]);
-	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS)
+		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, dynamic_of(s, s->moving[k]));
+	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS ||
+		scene_place_movers(s->movers) != CAROM_SUCCESS)
 		return step_error(s, error);
 	step->ms_response += sim_now_ms() - start;
 	return true;
@@ -757,7 +830,7 @@ static double lowest_centre(const scene_simulation *s)
 	double lowest = INFINITY;
 	for (int32_t i = 0; i < s->body_count; i++) {
 		if (s->scene->rigid.bodies[i].kind == CAROM_DYNAMIC)
-			lowest = fmin(lowest, height_of(s, sim_dynamics_get_centre(s->dynamics, i)));
+			lowest = fmin(lowest, height_of(s, sim_dynamics_get_centre(s->dynamics, dynamic_of(s, i))));
 	}
 	return lowest < INFINITY ? lowest : 0;
 }
@@ -798,7 +871,10 @@ static int32_t choose_substeps(const scene_simulation *s)
 	const scene_description *scene = s->scene;
 	const carom_vec3 g = scene->gravity;
 	const double fall = sqrt(g.x * g.x + g.y * g.y + g.z * g.z) * scene->time_step;
-	const double travel = (sim_dynamics_fastest(s->dynamics, s->radii) + fall) * scene->time_step;
+	double fastest = sim_dynamics_fastest(s->dynamics, s->dynamic_radii);
+	for (int32_t i = 0; i < s->mover_count; i++)
+		fastest = fmax(fastest, scene_mover_speed(s->movers, i));
+	const double travel = (fastest + fall) * scene->time_step;
 	const double wanted = ceil(travel / scene->rigid.substep_travel);
 	if (wanted >= scene->rigid.max_substeps)
 		return scene->rigid.max_substeps;
@@ -811,7 +887,8 @@ bool scene_simulate_step(scene_simulation *s, scene_step *result, sim_error *err
 	scene_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
 	if (!add_due_bodies(s, error))
 		return false;
-	scene_aim_keyed(s->scene, s->dynamics, step.time, time_of_substep(s, 1, 1));
+	scene_aim_keyed(s->scene, s->dynamics, s->mover_count, step.time, time_of_substep(s, 1, 1));
+	scene_aim_movers(s->movers, step.time, time_of_substep(s, 1, 1));
 	step.substeps = choose_substeps(s);
 	for (int32_t k = 0; k < step.substeps; k++) {
 		if (!detect(s, &step, error) || !stop_at_impacts(s, &step, error))
@@ -832,7 +909,7 @@ bool scene_simulate_step(scene_simulation *s, scene_step *result, sim_error *err
 
 void scene_simulation_kick(scene_simulation *s, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse)
 {
-	sim_dynamics_kick(s->dynamics, body, impulse, angular_impulse);
+	sim_dynamics_kick(s->dynamics, dynamic_of(s, body), impulse, angular_impulse);
 }
 
 static int compare_int32(const void *a, const void *b)
@@ -846,28 +923,31 @@ bool scene_simulation_place(scene_simulation *s, int32_t body, const carom_pose 
 	const int32_t *found = bsearch(&body, s->moving, (size_t)s->moving_count, sizeof *s->moving, compare_int32);
 	if (!found)
 		return sim_fail(error, "%s: body %d cannot be moved", s->scene->file, (int)body);
-	sim_dynamics_set_pose(s->dynamics, body, pose);
-	const carom_pose placed = sim_dynamics_get_pose(s->dynamics, body);
+	sim_dynamics_set_pose(s->dynamics, dynamic_of(s, body), pose);
+	const carom_pose placed = sim_dynamics_get_pose(s->dynamics, dynamic_of(s, body));
 	s->poses[body] = s->moving_poses[found - s->moving] = placed;
 	return carom_world_set_poses(s->world, 1, &s->ids[body], &placed) == CAROM_SUCCESS || step_error(s, error);
 }
 
 carom_vec3 scene_simulation_velocity(const scene_simulation *s, int32_t body)
 {
-	return sim_dynamics_get_velocity(s->dynamics, body);
+	return sim_dynamics_get_velocity(s->dynamics, dynamic_of(s, body));
 }
 
 carom_vec3 scene_simulation_angular_velocity(const scene_simulation *s, int32_t body)
 {
-	return sim_dynamics_get_angular_velocity(s->dynamics, body);
+	return sim_dynamics_get_angular_velocity(s->dynamics, dynamic_of(s, body));
 }
 
 carom_vec3 scene_simulation_centre(const scene_simulation *s, int32_t body)
 {
-	return sim_dynamics_get_centre(s->dynamics, body);
+	return sim_dynamics_get_centre(s->dynamics, dynamic_of(s, body));
 }
 
-carom_mass scene_simulation_mass(const scene_simulation *s, int32_t body) { return sim_dynamics_get_mass(s->dynamics, body); }
+carom_mass scene_simulation_mass(const scene_simulation *s, int32_t body)
+{
+	return sim_dynamics_get_mass(s->dynamics, dynamic_of(s, body));
+}
 
 // ---- Results ----
 
@@ -912,7 +992,7 @@ scene_summary scene_summarise(const scene_simulation *s)
 		summary.hash = hash_pose(summary.hash, &s->poses[i]);
 		if (s->scene->rigid.bodies[i].kind != CAROM_DYNAMIC)
 			continue;
-		const carom_vec3 centre = sim_dynamics_get_centre(s->dynamics, i);
+		const carom_vec3 centre = sim_dynamics_get_centre(s->dynamics, dynamic_of(s, i));
 		summary.bodies_above_ground += is_above_planes(s, centre, &summary.plane_tests) && height_of(s, centre) > ground;
 	}
 	return summary;
@@ -926,7 +1006,7 @@ const carom_body_id *scene_simulation_ids(const scene_simulation *s) { return s-
 
 const io_recorded_contact *scene_simulation_contacts(const scene_simulation *s, int32_t *count)
 {
-	*count = s->recorded ? carom_world_contacts(s->world).count : 0;
+	*count = s->recorded ? s->recorded_count : 0;
 	return s->recorded;
 }
 

@@ -83,6 +83,12 @@ static bool make_surface(const filling *f, const scene_soft_source *source, sim_
 	return true;
 }
 
+bool scene_make_mover(const scene_description *scene, int32_t number, sim_form_mesh *mesh, float **forms, sim_error *error)
+{
+	const filling f = { .scene = scene, .error = error };
+	return make_surface(&f, &scene->deforming.sources[number], mesh, forms);
+}
+
 // ---- Placing ----
 
 static double *place_vertices(const sim_form_mesh *mesh, carom_pose pose)

@@ -16,4 +16,9 @@ sim_soft *scene_start_deforming(carom_context *context, const scene_description 
 sim_soft *scene_start_deforming_among(
 	carom_context *context, const scene_description *scene, const scene_simulation *simulation, sim_error *error);
 
+/// The surface of a mover, by the number of its source, in its own frame: *mesh, for
+/// sim_free_form_mesh, and the forms of its animation in *forms [count][3*vertex_count], for
+/// free(); NULL: it keeps its form. False, with the reason in error, and both still to be freed.
+bool scene_make_mover(const scene_description *scene, int32_t number, sim_form_mesh *mesh, float **forms, sim_error *error);
+
 #endif

@@ -53,6 +53,9 @@ typedef struct sim_soft_frames {
 	bool loop;         ///< the first one follows the last; else the last one stays
 } sim_soft_frames;
 
+/// Where a vertex of frames with so many vertices is at a time (s), in the frame of the body.
+void sim_soft_frame_place(const sim_soft_frames *frames, int32_t vertex_count, int32_t vertex, double time, double place[3]);
+
 /// A body. Arrays are the caller's and are copied.
 typedef struct sim_soft_body {
 	const char *name; ///< for messages

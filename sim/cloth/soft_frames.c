@@ -35,18 +35,16 @@ int64_t soft_take_frames(const sim_soft *s, soft_part *part, int64_t first)
 	return first + numbers;
 }
 
-/// Where vertex i of a part is in its frames at a time.
-static void place_in_frames(const soft_part *part, int32_t i, double time, double place[3])
+void sim_soft_frame_place(const sim_soft_frames *f, int32_t vertex_count, int32_t i, double time, double place[3])
 {
-	const sim_soft_frames *f = &part->frames;
 	double at = fmax((time - f->start) * f->per_second, 0);
 	if (f->loop)
 		at -= f->count * floor(at / f->count);
 	else
 		at = fmin(at, f->count - 1);
 	const int32_t from = at < f->count ? (int32_t)at : f->count - 1, to = from + 1 < f->count ? from + 1 : (f->loop ? 0 : from);
-	const float *a = f->places + 3 * ((int64_t)from * part->vertex_count + i);
-	const float *b = f->places + 3 * ((int64_t)to * part->vertex_count + i);
+	const float *a = f->places + 3 * ((int64_t)from * vertex_count + i);
+	const float *b = f->places + 3 * ((int64_t)to * vertex_count + i);
 	for (int k = 0; k < 3; k++)
 		place[k] = (double)a[k] + (at - from) * ((double)b[k] - (double)a[k]);
 }
@@ -85,7 +83,7 @@ carom_vec3 soft_local_at(const sim_soft *s, int32_t vertex, double time)
 		return (carom_vec3){ l[0], l[1], l[2] };
 	const soft_part *part = &s->parts[s->part_of[anchor]];
 	double now[3];
-	place_in_frames(part, anchor - part->first_vertex, time, now);
+	sim_soft_frame_place(&part->frames, part->vertex_count, anchor - part->first_vertex, time, now);
 	if (anchor == vertex)
 		return (carom_vec3){ now[0], now[1], now[2] };
 	const double *start = s->local + 3 * (int64_t)anchor;

@@ -141,7 +141,7 @@ static void make_rows(
 		row->direction = directions[k];
 		row->inverse = fill_row(row, a, b, contact->point);
 		row->gain = rules->over_relaxation / (row->inverse + rules->softness);
-		row->wanted = k == 0 ? contact->speed : 0;
+		row->wanted = (k == 0 ? contact->speed : 0) - sim_dot(contact->surface, row->direction);
 		row->impulse = sim_dot(contact->impulse, row->direction);
 	}
 	rows->rows[0].impulse = fmax(rows->rows[0].impulse, 0);
@@ -241,7 +241,8 @@ static void iterate(const sim_contact_rules *rules, double softness, contact_row
 static void keep_motion(
 	const sim_contact_rules *rules, contact_rows *rows, sim_solved_body *bodies, const sim_solved_contact *contacts)
 {
-	rows->rows[0].wanted = contacts[rows->contact].speed_after;
+	rows->rows[0].wanted =
+		contacts[rows->contact].speed_after - sim_dot(contacts[rows->contact].surface, rows->rows[0].direction);
 	for (int k = 0; k < 3; k++)
 		rows->rows[k].gain = rules->over_relaxation / rows->rows[k].inverse;
 	sim_solved_body *pair[2] = { &bodies[rows->body_a], &bodies[rows->body_b] };

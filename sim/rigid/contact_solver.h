@@ -29,6 +29,7 @@ typedef struct sim_solved_contact {
 	carom_vec3 point, normal; ///< normal: unit, from B towards A
 	carom_vec3 along;         ///< unit, across the normal: friction acts along it first
 	double depth;             ///< the caller's
+	carom_vec3 surface;       ///< velocity of A's surface against B's beyond that of the bodies
 	double speed;             ///< at which the two are to part along the normal in the step, m/s
 	double speed_after;       ///< and after it: without what takes penetration back
 	double friction;          ///< coefficient

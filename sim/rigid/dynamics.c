@@ -303,7 +303,8 @@ static void set_speeds(const sim_dynamics *dynamics, double bounce, double speed
 static void aim_contact(const sim_dynamics *dynamics, double step, sim_solved_contact *solved)
 {
 	const body_state *a = &dynamics->bodies[solved->body_a], *b = &dynamics->bodies[solved->body_b];
-	const carom_vec3 velocity = sim_subtract(point_velocity(a, solved->point), point_velocity(b, solved->point));
+	const carom_vec3 of_bodies = sim_subtract(point_velocity(a, solved->point), point_velocity(b, solved->point));
+	const carom_vec3 velocity = sim_add(of_bodies, solved->surface);
 	const double speed = sim_dot(velocity, solved->normal);
 	solved->along = sliding_direction(solved->normal, sim_subtract(velocity, sim_scale(solved->normal, speed)));
 	set_speeds(dynamics, fmax(a->restitution, b->restitution), speed, step, solved);
@@ -325,6 +326,7 @@ static void add_contact(sim_dynamics *dynamics, const sim_dynamic_contact *conta
 		.point = { contact->point[0], contact->point[1], contact->point[2] },
 		.normal = { contact->normal[0], contact->normal[1], contact->normal[2] },
 		.depth = contact->depth,
+		.surface = { contact->surface[0], contact->surface[1], contact->surface[2] },
 		.friction = sqrt(a->friction * b->friction),
 		.impulse = sim_scale(force, step) };
 	// Null joints make ODE's memory too small. So it is a contact that never pushes: its bodies may
@@ -561,7 +563,7 @@ static void move_contacts(sim_dynamics *dynamics, double step, int32_t count)
 		const sim_solved_body *a = &dynamics->solved_bodies[contact->body_a], *b = &dynamics->solved_bodies[contact->body_b];
 		const carom_vec3 at_a = sim_add(a->moving, sim_cross(a->turning, sim_subtract(contact->point, a->centre)));
 		const carom_vec3 at_b = sim_add(b->moving, sim_cross(b->turning, sim_subtract(contact->point, b->centre)));
-		contact->depth -= step * sim_dot(sim_subtract(at_a, at_b), contact->normal);
+		contact->depth -= step * sim_dot(sim_add(sim_subtract(at_a, at_b), contact->surface), contact->normal);
 		const double part_a = a->inverse_mass == 0 ? 0 : b->inverse_mass == 0 ? 1 : 0.5;
 		const carom_vec3 mean = sim_add(sim_scale(a->moving, part_a), sim_scale(b->moving, 1 - part_a));
 		contact->point = sim_add(contact->point, sim_scale(mean, step));

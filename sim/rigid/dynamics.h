@@ -68,6 +68,9 @@ typedef struct sim_dynamic_contact {
 	double point[3];
 	double normal[3]; ///< unit, from B towards A
 	double depth;     ///< metres; negative: apart by that much
+	/// m/s by which the surface of A moves there against that of B, beyond what the motions of the
+	/// two bodies say: of belts, and of surfaces that change their form. All zero: none
+	double surface[3];
 	/// on A, N: a guess (that of this contact in the last step, or 0), then the answer
 	float force[3];
 } sim_dynamic_contact;

@@ -2,6 +2,7 @@
 #include "devices.h"
 #include "run.h"
 
+#include "scene/mover_bodies.h"
 #include "progress.h"
 #include "report.h"
 #include "run_ranks.h"
@@ -492,6 +493,8 @@ static void print_what_acts(const scene_description *scene)
 	if (deforms)
 		puts(scene->deforming.two_way ? "  Obstacles and deforming bodies push each other."
 									  : "  Obstacles push deforming bodies.");
+	if (scene_count_mover_bodies(scene) > 0)
+		puts("  Movers push rigid bodies.");
 	if (grains)
 		puts(scene->spheres.two_way ? "  Obstacles and spheres push each other." : "  Obstacles push spheres.");
 	if (scene->has_deforming && scene->has_spheres)
