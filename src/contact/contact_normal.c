@@ -10,12 +10,7 @@
 v3d cr_project_way(const cr_collider *target, cr_way_out *way)
 {
 	const v3d n = cr_collider_normal(target, way->triangle);
-	const double cosine = v3d_dot(n, v3d_from_floats(way->direction));
-	const v3d turned = cosine < 0 ? v3d_neg(n) : n;
-	way->depth = (float)(way->depth * fabs(cosine));
-	way->direction[0] = (float)turned.x;
-	way->direction[1] = (float)turned.y;
-	way->direction[2] = (float)turned.z;
+	cr_turn_way(n, way);
 	return n;
 }
 

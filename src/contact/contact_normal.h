@@ -18,6 +18,17 @@
 /// Returns the triangle's outward unit normal.
 v3d cr_project_way(const cr_collider *target, cr_way_out *way);
 
+/// Do what cr_project_way does, where the outward unit normal of the way's triangle is known.
+static inline void cr_turn_way(v3d normal, cr_way_out *way)
+{
+	const double cosine = v3d_dot(normal, v3d_from_floats(way->direction));
+	const v3d turned = cosine < 0 ? v3d_neg(normal) : normal;
+	way->depth = (float)(way->depth * fabs(cosine));
+	way->direction[0] = (float)turned.x;
+	way->direction[1] = (float)turned.y;
+	way->direction[2] = (float)turned.z;
+}
+
 /// The number that cr_edge_is_internal takes for carom_world_def.internal_edge_angle. Above 1: no
 /// edge is internal (angle 0).
 double cr_internal_cosine(double angle);

@@ -68,18 +68,15 @@ static void take_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	cr_keep_contacts(worker, &w->contacts);
 }
 
-/// May the bodies of a pair touch, as far as their boxes and hulls tell? *gap: see
-/// cr_boxes_are_near. A pair that touched is not asked for its hulls: most touch again.
+/// May the bodies of a pair touch, as far as their hulls and boxes tell? *gap: see
+/// cr_boxes_are_near. Hulls come first: most pairs that are apart are so by them, and their boxes
+/// need not be asked. A pair that touched is not asked for its hulls: most touch again.
 static bool may_touch(const cr_pipeline *p, const cr_pair_work *w, const cr_pair_memory *m, double *gap)
 {
 	const double ahead = p->settings.world.speculative_distance;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	if (!cr_boxes_are_near(ahead, a, b, &w->now.rotation, w->now.translation, gap))
-		return false;
-	if (m && m->touched)
-		return true;
-	*gap = cr_hulls_gap(a, b, &w->now.rotation, w->now.translation);
-	return *gap <= ahead;
+	*gap = m && m->touched ? 0 : cr_hulls_gap(a, b, &w->now.rotation, w->now.translation);
+	return *gap <= ahead && cr_boxes_are_near(ahead, a, b, &w->now.rotation, w->now.translation, gap);
 }
 
 /// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is
