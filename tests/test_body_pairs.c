@@ -616,6 +616,32 @@ TEST(body_pairs, the_limit_is_that_of_pairs_where_no_body_has_parts)
 	carom_destroy_context(context);
 }
 
+/// Another limit holds from the next step on, also for pairs whose bodies rest.
+TEST(body_pairs, another_limit_holds_for_bodies_at_rest)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = listing_world(context, NULL, 0);
+	carom_mesh *floor = fixture_box_mesh(context, 2, 2, 0.5);
+	fixture_add(world, fixture_of_mesh(floor), fixture_at(0, 0, -0.5), CAROM_STATIC);
+	fixture_add(world, fixture_of_mesh(floor), fixture_at(0.3, 0.2, 0.49), CAROM_DYNAMIC);
+	fixture_add(world, fixture_box(0.5, 0.5, 0.5), fixture_at(5, 0, 0.499), CAROM_DYNAMIC);
+	fixture_add(world, fixture_of_mesh(floor), fixture_at(5, 0, -0.5), CAROM_STATIC);
+	for (int i = 0; i < 12; i++) {
+		const int limit = (const int[]){ 0, 2, 3, 1 }[i / 3];
+		REQUIRE(carom_world_set_body_pairs(world, true, limit) == CAROM_SUCCESS);
+		fixture_step(world);
+		REQUIRE(carom_world_pairs(world).count == 2);
+		for (int k = 0; k < 2; k++) {
+			const carom_pair *pair = &carom_world_pairs(world).data[k];
+			CHECK(pair->found_count >= 4);
+			CHECK_INT(pair->contact_count, limit ? limit : pair->found_count < 8 ? pair->found_count : 8);
+		}
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(floor);
+	carom_destroy_context(context);
+}
+
 /// A table on tiles trembles by so much. *kept: contacts from the third step on; the new ones are counted.
 static int count_new_on_tiles(tile_kind kind, double tremble, int *kept)
 {

@@ -298,6 +298,16 @@ static bool tidy_kept(cr_pipeline *p)
 	return true;
 }
 
+void cr_pipeline_forget_rests(cr_pipeline *p)
+{
+	p->resting[0].run = p->resting[1].run = 0;
+	for (int64_t i = 0; i < cr_count_memories(&p->temporal); i++) {
+		cr_pair_memory *memory = cr_memory_at(&p->temporal, i);
+		if (memory)
+			memory->rest = (cr_rest){ 0 };
+	}
+}
+
 void cr_pipeline_forget(cr_pipeline *p)
 {
 	cr_temporal_forget(&p->temporal);

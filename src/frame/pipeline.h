@@ -265,6 +265,8 @@ bool cr_pipeline_reserve(cr_pipeline *pipeline, int64_t bodies, int64_t pairs, i
 void cr_pipeline_trim(cr_pipeline *pipeline);
 /// Empty the memory of all pairs: the next step is a full one.
 void cr_pipeline_forget(cr_pipeline *pipeline);
+/// The next step takes over no contacts of pairs at rest: it finds them, and chooses among them.
+void cr_pipeline_forget_rests(cr_pipeline *pipeline);
 
 // ---- The stages ----
 

@@ -144,7 +144,7 @@ static void shift_earlier(carom_pose *earlier, const carom_pose *from, const car
 static void shift_part(cr_body *part, const cr_compound *compound, carom_vec3 offset)
 {
 	const carom_pose from = part->pose;
-	// No row keeps the contacts that it had (forget_rests).
+	// No row keeps the contacts that it had (cr_pipeline_forget_rests).
 	part->reshaped = part->reshaped > CR_SHAPE_MOVED ? part->reshaped : CR_SHAPE_MOVED;
 	if (compound)
 		part->pose = cr_pose_to_part(&compound->pose, &compound->part[part->part].pose);
@@ -216,18 +216,6 @@ static void shift_results(carom_world *world, carom_vec3 offset)
 		shift_point(&world->sphere_contacts.found.contacts.data[i].point, offset);
 }
 
-/// No contacts are taken over as they were: where nothing is taken over, as in the replay of a
-/// recording, sums are rounded otherwise.
-static void forget_rests(cr_pipeline *p)
-{
-	p->resting[0].run = p->resting[1].run = 0;
-	for (int64_t i = 0; i < cr_count_memories(&p->temporal); i++) {
-		cr_pair_memory *memory = cr_memory_at(&p->temporal, i);
-		if (memory)
-			memory->rest = (cr_rest){ 0 };
-	}
-}
-
 carom_result carom_world_shift_origin(carom_world *world, const double offset[3])
 {
 	carom_result result = cr_check_may_change(world, name);
@@ -241,7 +229,8 @@ carom_result carom_world_shift_origin(carom_world *world, const double offset[3]
 			shift_body(&world->bodies.data[i], by);
 	}
 	shift_results(world, by);
-	forget_rests(&world->pipeline);
+	// Where nothing is taken over, as in the replay of a recording, sums are rounded otherwise.
+	cr_pipeline_forget_rests(&world->pipeline);
 	cr_add_all_changes(&world->changes, world->bodies.count);
 	cr_forget_scenes(world);
 	cr_note_members(world);

@@ -367,6 +367,9 @@ carom_result carom_world_set_body_pairs(carom_world *world, bool listed, int32_t
 	if (max_contacts < 0 || max_contacts > 256)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"carom_world_set_body_pairs: max_contacts is %d; it must be 0 to 256", (int)max_contacts);
+	// Pairs at rest keep those that the old limit chose.
+	if (max_contacts != world->pipeline.settings.max_contacts_per_body_pair)
+		cr_pipeline_forget_rests(&world->pipeline);
 	world->pipeline.settings.body_pairs = listed;
 	world->pipeline.settings.max_contacts_per_body_pair = max_contacts;
 	cr_record_set_body_pairs(world->recorder, listed, max_contacts);
