@@ -980,6 +980,104 @@ TEST(record, a_replay_knows_as_little_of_the_ways_of_a_solid)
 	free(t.bytes);
 }
 
+/// A height field with a hill, and hulls that lie on it. Where holes are asked for, one cell of it is open.
+static carom_mesh *make_hill(carom_context *context, bool holes)
+{
+	enum { SIDE = 9 };
+	float heights[SIDE * SIDE];
+	uint32_t materials[2 * (SIDE - 1) * (SIDE - 1)];
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		const double x = i % SIDE - 4, y = i / SIDE - 4;
+		heights[i] = holes && i == 2 * SIDE + 1 ? NAN : (float)(0.3 / (1 + 0.3 * (x * x + y * y)));
+	}
+	for (int i = 0; i < 2 * (SIDE - 1) * (SIDE - 1); i++)
+		materials[i] = (uint32_t)(i * i % 7);
+	const double spacing[2] = { 0.3, 0.25 };
+	carom_mesh *plain, *painted;
+	REQUIRE(carom_create_height_field(context, SIDE, SIDE, heights, spacing, 0.1, &plain) == CAROM_SUCCESS);
+	if (!holes)
+		return plain;
+	REQUIRE(carom_create_painted_mesh(context, plain, materials, 2 * (SIDE - 1) * (SIDE - 1), &painted) == CAROM_SUCCESS);
+	carom_release_mesh(plain);
+	return painted;
+}
+
+static fixture_tape record_hill(carom_context *context, bool holes, carom_tree_info *info, uint64_t *hash)
+{
+	carom_mesh *hill = make_hill(context, holes);
+	const float cube[24] = { -0.2f, -0.2f, -0.2f, 0.2f, -0.2f, -0.2f, -0.2f, 0.2f, -0.2f, 0.2f, 0.2f, -0.2f, -0.2f, -0.2f, 0.2f,
+		0.2f, -0.2f, 0.2f, -0.2f, 0.2f, 0.2f, 0.2f, 0.2f, 0.2f };
+	carom_mesh *hull = fixture_hull_mesh(context, cube, 8);
+	CHECK_INT(carom_mesh_get_tree_info(hill, true, info), CAROM_SUCCESS);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_body_id ground = fixture_add(world, fixture_of_mesh(hill), fixture_at(0, 0, 0), CAROM_STATIC);
+	fixture_tape tape = { 0 };
+	CHECK_INT(carom_world_record(world, fixture_write_tape, &tape), CAROM_SUCCESS);
+	for (int i = 0; i < 6; i++)
+		fixture_add(world, i % 2 ? fixture_hull(hull) : fixture_of_mesh(hull), fixture_at(0.4 * i - 0.9, 0.2 * i - 0.6, 0.3),
+			CAROM_DYNAMIC);
+	fixture_step(world);
+	const carom_field_region region = { 3, 2, 3, 2 };
+	const float heights[6] = { 0.5f, 0.4f, 0.3f, 0.6f, 0.7f, 0.1f };
+	CHECK_INT(carom_world_edit_field(world, ground, &region, heights), CAROM_SUCCESS);
+	fixture_step(world);
+	*hash = carom_world_hash(world);
+	CHECK_INT(carom_world_record(world, NULL, NULL), CAROM_SUCCESS);
+	CHECK(carom_world_contacts(world).count > 6);
+	carom_destroy_world(world);
+	carom_release_mesh(hill);
+	carom_release_mesh(hull);
+	return tape;
+}
+
+/// Is the ground of the replayed world a field, which has the trees that it had until it was edited?
+static bool check_hill(carom_world *world, int64_t step, void *user)
+{
+	const carom_tree_info *then = user;
+	carom_body_def def;
+	CHECK_INT(carom_world_get_body_def(world, (carom_body_id){ 1, 1 }, &def), CAROM_SUCCESS);
+	const carom_field_region region = { 0, 0, 1, 1 };
+	const float height = 0.2f;
+	carom_mesh *edited;
+	CHECK_INT(carom_create_edited_field(carom_world_context(world), def.shape.mesh, &region, &height, &edited), CAROM_SUCCESS);
+	carom_release_mesh(edited);
+	carom_tree_info now;
+	CHECK_INT(carom_mesh_get_tree_info(def.shape.mesh, true, &now), CAROM_SUCCESS);
+	CHECK(step > 0 || (now.wide_nodes == then->wide_nodes && now.sah_cost == then->sah_cost && now.epo == then->epo));
+	return true;
+}
+
+TEST(record, height_fields_are_fields_in_the_replay)
+{
+	for (int holes = 0; holes < 2; holes++) {
+		carom_context *context = make_context();
+		carom_tree_info info;
+		uint64_t hash;
+		fixture_tape tape = record_hill(context, holes, &info, &hash), reader = tape;
+		carom_replay_result result;
+		CHECK_INT(carom_watch_recording(context, fixture_read_tape, &reader, check_hill, &info, &result), CAROM_SUCCESS);
+		CHECK_INT(result.steps, 2);
+		CHECK(result.hash == hash);
+		// Its bottom, behind head, world, sides and spacing: a number that no field has.
+		const size_t field = CR_RECORDING_MAGIC_SIZE + 4 + CR_RECORD_HEAD_SIZE +
+			(size_t)cr_load_le(tape.bytes + CR_RECORDING_MAGIC_SIZE + 8, 8) + CR_RECORD_CHECK_SIZE;
+		char text[600];
+		CHECK_INT(cr_load_le(tape.bytes + field, 4), CR_RECORD_FIELD);
+		const double wrong[] = { 0.5, NAN, -INFINITY, INFINITY, -1e300 };
+		for (int i = 0; i < 5; i++) {
+			store_double(tape.bytes + field + CR_RECORD_HEAD_SIZE + 8 + 16, wrong[i]);
+			fixture_repair_tape(&tape);
+			CHECK_INT(replay(tape, &result, text), CAROM_INVALID_RECORDING);
+		}
+		cr_store_le(tape.bytes + CR_RECORDING_MAGIC_SIZE, CR_RECORDING_VERSION - 1, 4);
+		fixture_repair_tape(&tape);
+		CHECK_INT(replay(tape, &result, text), CAROM_INVALID_RECORDING);
+		CHECK(strstr(text, "its version has no such record") != NULL);
+		free(tape.bytes);
+		carom_destroy_context(context);
+	}
+}
+
 TEST(record, the_first_differing_step_is_named)
 {
 	uint64_t hash;

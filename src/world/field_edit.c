@@ -82,8 +82,7 @@ static int64_t sample_at(const edit *e, int64_t i)
 		i % e->region->columns;
 }
 
-/// The height of a sample of the field as it was, or NaN.
-static float height_before(const carom_mesh *mesh, int64_t sample)
+float cr_field_height(const carom_mesh *mesh, int64_t sample)
 {
 	return mesh->field.holes && mesh->field.holes[sample] ? NAN : mesh->topology.vertices[3 * sample + 2];
 }
@@ -94,7 +93,7 @@ static float height_after(const edit *e, int32_t column, int32_t row)
 	const carom_field_region *r = e->region;
 	const int32_t x = column - r->first_column, y = row - r->first_row;
 	if (x < 0 || y < 0 || x >= r->columns || y >= r->rows)
-		return height_before(e->from, (int64_t)row * e->from->field.columns + column);
+		return cr_field_height(e->from, (int64_t)row * e->from->field.columns + column);
 	return e->heights[(int64_t)y * r->columns + x];
 }
 
@@ -110,7 +109,7 @@ static bool is_cell_before(const edit *e, int32_t column, int32_t row)
 {
 	bool all = true;
 	for (int k = 0; k < 4; k++)
-		all = all && !isnan(height_before(e->from, (int64_t)(row + k / 2) * e->from->field.columns + column + k % 2));
+		all = all && !isnan(cr_field_height(e->from, (int64_t)(row + k / 2) * e->from->field.columns + column + k % 2));
 	return all;
 }
 

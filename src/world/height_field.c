@@ -293,8 +293,8 @@ static carom_result check_field(
 	return CAROM_SUCCESS;
 }
 
-/// Look for the lowest height and for holes, and check the numbers that depend on them.
-static carom_result read_heights(carom_context *context, cr_field_plan *f, double thickness)
+/// Look for the lowest height and for holes.
+static carom_result read_heights(carom_context *context, cr_field_plan *f)
 {
 	static const char *const name = "carom_create_height_field";
 	const int64_t samples = (int64_t)f->columns * f->rows;
@@ -310,11 +310,6 @@ static carom_result read_heights(carom_context *context, cr_field_plan *f, doubl
 	if (f->holes && !has_cells(f))
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "%s: heights leaves only holes: each cell has a corner that is NaN", name);
-	f->bottom = f->lowest - thickness;
-	// A bottom that float cannot tell from the lowest sample would not enclose anything there.
-	if (!((float)f->bottom < (float)f->lowest))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"%s: thickness is %g, which float does not resolve below a height of %g", name, thickness, f->lowest);
 	return CAROM_SUCCESS;
 }
 
@@ -365,6 +360,17 @@ carom_result cr_make_field(carom_context *context, const cr_field_plan *f, carom
 	return result;
 }
 
+/// A field of checked samples and lowest height.
+static carom_result make_above(carom_context *context, const cr_field_plan *f, double thickness, carom_mesh **mesh)
+{
+	static const char *const name = "carom_create_height_field";
+	// A bottom that float cannot tell from the lowest sample would not enclose anything there.
+	if (!((float)f->bottom < (float)f->lowest))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: thickness is %g, which float does not resolve below a height of %g", name, thickness, f->lowest);
+	return cr_make_field(context, f, mesh);
+}
+
 carom_result carom_create_height_field(carom_context *context, int32_t columns, int32_t rows, const float *heights,
 	const double spacing[2], double thickness, carom_mesh **mesh)
 {
@@ -377,6 +383,17 @@ carom_result carom_create_height_field(carom_context *context, int32_t columns, 
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_field_plan f = { .columns = columns, .rows = rows, .heights = heights, .spacing = spacing };
-	result = read_heights(context, &f, thickness);
-	return result == CAROM_SUCCESS ? cr_make_field(context, &f, mesh) : result;
+	result = read_heights(context, &f);
+	if (result != CAROM_SUCCESS)
+		return result;
+	f.bottom = f.lowest - thickness;
+	return make_above(context, &f, thickness, mesh);
+}
+
+carom_result cr_restore_field(carom_context *context, cr_field_plan *f, carom_mesh **mesh)
+{
+	carom_result result = check_field(context, f->columns, f->rows, f->heights, f->spacing, 1);
+	if (result == CAROM_SUCCESS)
+		result = read_heights(context, f);
+	return result == CAROM_SUCCESS ? make_above(context, f, f->lowest - f->bottom, mesh) : result;
 }

@@ -18,9 +18,14 @@ typedef struct cr_field_plan {
 bool cr_is_field_cell(const cr_field_plan *field, int32_t column, int32_t row);
 /// Make a mesh of a checked field.
 carom_result cr_make_field(carom_context *context, const cr_field_plan *field, carom_mesh **mesh);
+/// Make a field of all that one is made of, as its recording tells it: columns, rows, heights,
+/// spacing and bottom of f. They are checked; texts name carom_create_height_field.
+carom_result cr_restore_field(carom_context *context, cr_field_plan *f, carom_mesh **mesh);
 /// Cells of the grid along the longer side.
 int32_t cr_field_resolution(int32_t columns, int32_t rows, const double spacing[2]);
 
+/// The height of a sample, or NaN.
+float cr_field_height(const carom_mesh *field, int64_t sample);
 /// The surface triangle with the lowest number at a sample of a field without holes.
 int32_t cr_first_triangle_at(const cr_field *field, int32_t sample);
 /// Fill the materials of walls and bottom of a field from those of its surface triangles, which

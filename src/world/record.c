@@ -7,6 +7,7 @@
 #include "mesh/strided.h"
 #include "base/radix.h"
 #include "base/spin_lock.h"
+#include "world/height_field.h"
 #include "world/recording_format.h"
 #include "world/world.h"
 #include <string.h>
@@ -135,6 +136,23 @@ static uint32_t grid_resolution(const cr_collider *c)
 	return (uint32_t)(longest / c->grid.cell + 0.5f);
 }
 
+/// Write a height field: what it is made of, not its triangles.
+static void record_field(cr_recorder *r, const carom_mesh *mesh)
+{
+	const cr_field *f = &mesh->field;
+	begin_record(r, CR_RECORD_FIELD);
+	put_u32(r, (uint32_t)f->columns);
+	put_u32(r, (uint32_t)f->rows);
+	put_f64(r, f->spacing[0]);
+	put_f64(r, f->spacing[1]);
+	put_f64(r, f->bottom);
+	for (int64_t i = 0; i < (int64_t)f->columns * f->rows; i++)
+		put_f32(r, cr_field_height(mesh, i));
+	for (int64_t i = 0; i < cr_surface_triangles(f) && mesh->materials; i++)
+		put_u32(r, mesh->materials[i]);
+	end_record(r);
+}
+
 /// Write a mesh that was not written before.
 static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 {
@@ -147,6 +165,10 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 		return;
 	}
 	r->meshes.data[r->meshes.count++] = carom_retain_mesh(mesh);
+	if (mesh->field.columns > 0) {
+		record_field(r, mesh);
+		return;
+	}
 	const cr_topology *t = &mesh->topology;
 	const bool is_hull = mesh->hull != NULL;
 	begin_record(r, is_hull ? CR_RECORD_HULL : CR_RECORD_MESH);

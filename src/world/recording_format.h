@@ -25,7 +25,8 @@ enum {
 	// CR_RECORD_SHIFT_ORIGIN, and ended its motions before asleep; 17 knew no
 	// CR_RECORD_SET_SPHERES_BY_ID; 18 knew no part_room, which follows parts that there are, nor
 	// how the trees of meshes were built, and did not read the rounding of spheres, capsules,
-	// planes and meshes; 19 knew no materials of hulls; 20 knew no CR_RECORD_ADD_BODY_WITH_ID.
+	// planes and meshes; 19 knew no materials of hulls; 20 wrote height fields as meshes, and knew
+	// no CR_RECORD_ADD_BODY_WITH_ID and no CR_RECORD_FIELD.
 	CR_RECORDING_VERSION = 21,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
@@ -65,6 +66,7 @@ typedef enum cr_opcode {
 	CR_RECORD_SHIFT_ORIGIN,
 	CR_RECORD_SET_SPHERES_BY_ID,
 	CR_RECORD_ADD_BODY_WITH_ID,
+	CR_RECORD_FIELD,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

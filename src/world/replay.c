@@ -4,6 +4,7 @@
 #include "frame/shape_table.h"
 #include "base/array.h"
 #include "base/radix.h"
+#include "world/height_field.h"
 #include "world/recording_format.h"
 #include "world/world.h"
 #include <string.h>
@@ -393,10 +394,10 @@ static carom_result replay_mesh(replay *r)
 	return result;
 }
 
-/// Give a hull the materials that its record ends with, if there are any.
-static carom_result paint_hull(replay *r, carom_mesh **hull)
+/// Give a hull or field the materials that its record ends with, count if there are any.
+static carom_result paint(replay *r, int64_t count, carom_mesh **mesh)
 {
-	const int64_t count = (*hull)->topology.triangle_count, left = r->payload.count - r->at;
+	const int64_t left = r->payload.count - r->at;
 	if (left == 0)
 		return CAROM_SUCCESS;
 	if (left != 4 * count || r->version < 20)
@@ -408,12 +409,12 @@ static carom_result paint_hull(replay *r, carom_mesh **hull)
 	for (int64_t i = 0; i < count; i++)
 		materials[i] = get_u32(r);
 	carom_mesh *painted;
-	const carom_result result = carom_create_painted_mesh(r->context, *hull, materials, (int32_t)count, &painted);
+	const carom_result result = carom_create_painted_mesh(r->context, *mesh, materials, (int32_t)count, &painted);
 	cr_free(r->context, materials, bytes);
 	if (result != CAROM_SUCCESS)
 		return judge(r, result);
-	carom_release_mesh(*hull);
-	*hull = painted;
+	carom_release_mesh(*mesh);
+	*mesh = painted;
 	return CAROM_SUCCESS;
 }
 
@@ -437,7 +438,39 @@ static carom_result replay_hull(replay *r)
 	cr_free(r->context, vertices, bytes);
 	if (result != CAROM_SUCCESS)
 		return result;
-	result = paint_hull(r, &mesh);
+	result = paint(r, mesh->topology.triangle_count, &mesh);
+	r->meshes.data[r->meshes.count++] = mesh;
+	return result;
+}
+
+/// A height field, which has the trees that it had.
+static carom_result replay_field(replay *r)
+{
+	cr_field_plan plan = { .columns = (int32_t)get_u32(r), .rows = 0 };
+	plan.rows = (int32_t)get_u32(r);
+	double spacing[2];
+	for (int k = 0; k < 2; k++)
+		spacing[k] = get_f64(r);
+	plan.spacing = spacing;
+	plan.bottom = get_f64(r);
+	const int64_t samples = plan.columns > 0 && plan.rows > 0 ? (int64_t)plan.columns * plan.rows : 0;
+	if (r->short_payload || samples == 0 || samples > (r->payload.count - r->at) / 4 || r->version < 21)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	const size_t bytes = 4 * (size_t)samples;
+	float *heights = cr_alloc(r->context, bytes);
+	if (!heights || !cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1)) {
+		cr_free(r->context, heights, bytes);
+		return cr_fail_memory(r->context, "a recording");
+	}
+	for (int64_t i = 0; i < samples; i++)
+		heights[i] = get_f32(r);
+	plan.heights = heights;
+	carom_mesh *mesh;
+	carom_result result = judge(r, cr_restore_field(r->context, &plan, &mesh));
+	cr_free(r->context, heights, bytes);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = paint(r, cr_surface_triangles(&mesh->field), &mesh);
 	r->meshes.data[r->meshes.count++] = mesh;
 	return result;
 }
@@ -1219,6 +1252,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_WORLD] = replay_world,
 		[CR_RECORD_MESH] = replay_mesh,
 		[CR_RECORD_HULL] = replay_hull,
+		[CR_RECORD_FIELD] = replay_field,
 		[CR_RECORD_STATE] = replay_state,
 		[CR_RECORD_ADD_BODY] = replay_add_body,
 		[CR_RECORD_ADD_BODY_WITH_ID] = replay_add_body_with_id,
@@ -1250,7 +1284,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");
-	if (opcode > CR_RECORD_STATE && opcode != CR_RECORD_HULL && !r->has_state)
+	if (opcode > CR_RECORD_STATE && opcode != CR_RECORD_HULL && opcode != CR_RECORD_FIELD && !r->has_state)
 		return damaged(r, "it comes before the state of the world");
 	return handlers[opcode](r);
 }
