@@ -581,6 +581,67 @@ static void fold(stage *s, int i, double gap)
 	}
 }
 
+/// A box with a tooth on each edge of its top.
+static carom_mesh *toothed_box(carom_context *context)
+{
+	float vertices[3 * 12];
+	int32_t triangles[3 * 20];
+	int count = 0;
+	for (int i = 0; i < 8; i++)
+		for (int k = 0; k < 3; k++)
+			vertices[3 * i + k] = (i >> k & 1 ? 0.5f : -0.5f);
+	static const int32_t round[4] = { 4, 5, 7, 6 }; // the corners of the top
+	for (int i = 0; i < 4; i++) {
+		const int32_t p = round[i], q = round[(i + 1) % 4], middle = 8 + i;
+		for (int k = 0; k < 3; k++)
+			vertices[3 * middle + k] = 0.5f * (vertices[3 * p + k] + vertices[3 * q + k]) + (k == 2 ? 0.1f : 0);
+		const int32_t sides[4][3] = { { p - 4, q - 4, q }, { p - 4, q, middle }, { p - 4, middle, p }, { p, middle, q } };
+		memcpy(triangles + 3 * (4 + count), sides, sizeof sides);
+		count += 4;
+	}
+	static const int32_t caps[4][3] = { { 4, 5, 7 }, { 4, 7, 6 }, { 0, 3, 1 }, { 0, 2, 3 } };
+	memcpy(triangles, caps, sizeof caps);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = 12;
+	def.triangles = triangles;
+	def.triangle_count = count + 4;
+	carom_mesh *mesh = NULL;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+/// An edge between a face and one without an area has no cone of normals.
+TEST(surface_contacts, faces_without_an_area_give_no_normal)
+{
+	uint64_t seed = 7;
+	int edges = 0;
+	for (int i = 0; i < 40; i++) {
+		stage s;
+		open_stage(&s, 1, NULL);
+		carom_mesh *box = toothed_box(s.context);
+		CHECK(carom_mesh_get_report(box)->closed);
+		add_surface(&s, box, CAROM_DEFORMABLE, 0.05, fixture_at(0, 0, 0));
+		// An edge of the sheet passes by an edge of the top, less than a millionth beside it.
+		carom_pose beside = fixture_random_pose(&seed, 4e-7);
+		const carom_vec3 on_edge = carom_rotate(beside.orientation, (carom_vec3){ 0.02, 0, 0 });
+		beside.position.x += 0.5 - on_edge.x;
+		beside.position.y += 0.1 - on_edge.y;
+		beside.position.z += 0.5 - on_edge.z;
+		add_surface(&s, sheet(&s, CELLS, 0.5), CAROM_CLOTH, 0.05, beside);
+		for (int k = 8; k < 12; k++)
+			s.places[0][3 * k + 2] = 0.5; // the teeth are pressed flat
+		step_all(&s);
+		const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
+		for (int64_t k = 0; k < view.count; k++) {
+			CHECK_NEAR(v3d_length(view.data[k].normal), 1, 1e-9);
+			edges += view.data[k].kind == CAROM_SWEEP_EDGE_EDGE;
+		}
+		close_stage(&s);
+	}
+	CHECK(edges > 40);
+}
+
 TEST(surface_contacts, a_fold_meets_itself_and_neighbours_do_not)
 {
 	static stage s;

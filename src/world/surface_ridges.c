@@ -62,7 +62,8 @@ static bool find_faces(const carom_world *world, int32_t mesh, const int32_t end
 		}
 		count += has;
 	}
-	if (count != 2)
+	// A face without an area has no normal, and no place is over it.
+	if (count != 2 || cr_is_zero(r->normals[0]) || cr_is_zero(r->normals[1]))
 		return false;
 	r->middle = v3d_normalize(v3d_add(r->normals[0], r->normals[1]));
 	return true;
