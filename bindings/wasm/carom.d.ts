@@ -133,6 +133,8 @@ export class Carom {
 	distances(a: Shape | readonly Shape[], posesA: Numbers, b: Shape | readonly Shape[], posesB: Numbers, options?: ShapeBatchOptions): Separations;
 	overlaps(a: Shape | readonly Shape[], posesA: Numbers, b: Shape | readonly Shape[], posesB: Numbers, options?: ShapeBatchOptions): Found;
 	manifolds(a: Shape | readonly Shape[], posesA: Numbers, b: Shape | readonly Shape[], posesB: Numbers, options?: ShapeBatchOptions & { margin?: number | undefined }): Manifolds;
+	/** Of any shapes, meshes too; contacts of pair i are rows first[i] to first[i + 1] - 1. */
+	collidePairs(a: Shape | readonly Shape[], posesA: Numbers, b: Shape | readonly Shape[], posesB: Numbers, options?: ShapeBatchOptions & { margin?: number | undefined }): ContactLists;
 	/** motions [14n]. */
 	timesOfImpact(a: Shape | readonly Shape[], motionsA: Numbers, b: Shape | readonly Shape[], motionsB: Numbers, options?: ShapeBatchOptions & { tolerance?: number | undefined }): TimesOfImpact;
 	/** Records of 4: a point, and the corners of a triangle. */

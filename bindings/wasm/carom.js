@@ -839,6 +839,21 @@ export class Carom {
 		});
 	}
 
+	/** A list of answers for each query: ask(batch, queries, capacity, answers, first), again where there was too little room. */
+	askLists(call, record, options, input, ask) {
+		return this.scratch((put, room, read) => {
+			const { at, count } = input(put, room), batch = this.putBatch(put, room, count, options, call), first = room(8 * (count + 1));
+			for (let capacity = 2 * count + 64;;) {
+				const to = room((record === "id" ? 8 : layoutOf(record).size) * capacity);
+				this.check(ask(batch.at, at, capacity, to, first));
+				const ends = lowWords(read(first, Uint32Array, 2 * (count + 1))), found = ends[count];
+				if (found <= capacity)
+					return { first: ends, ...(record === "id" ? { body: read(to, Uint32Array, 2 * found) } : this.readColumns(record, to, found)), ...batch.results() };
+				capacity = found;
+			}
+		});
+	}
+
 	/** Parts one behind the other: shapes, each with its pose in the body and its number. */
 	putParts(room, parts, what) {
 		if (!Array.isArray(parts))
@@ -1198,6 +1213,13 @@ export class Carom {
 		const { margin, results } = settingsOf("manifolds", options, { margin: 0, results: false });
 		return this.askEach("manifolds", "manifold", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "manifolds"),
 			(batch, pairs, to) => this.exports.cw_manifolds(batch, pairs, margin, to));
+	}
+
+	/** collide of n pairs. Contacts of pair i are the rows first[i] to first[i + 1] - 1. */
+	collidePairs(a, posesA, b, posesB, options) {
+		const { margin, results } = settingsOf("collidePairs", options, { margin: 0, results: false });
+		return this.askLists("collidePairs", "contact", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "collidePairs"),
+			(batch, pairs, capacity, to, first) => this.exports.cw_collide_pairs(batch, pairs, margin, capacity, to, first));
 	}
 
 	/** timeOfImpact of n pairs. */
@@ -2188,19 +2210,9 @@ export class World extends Handle {
 		return this.hear([options.filter], () => this.carom.askEach(call, record, options, input, (batch, at, to) => this.carom.exports[name](this.address, batch, at, ...more, to)));
 	}
 
-	/** A list of answers for each query: asked again where there was too little room. */
+	/** A list of answers for each query. */
 	askLists(call, name, record, options, input, ...more) {
-		return this.hear([options.filter], () => this.carom.scratch((put, room, read) => {
-			const { at, count } = input(put, room), batch = this.carom.putBatch(put, room, count, options, call), first = room(8 * (count + 1));
-			for (let capacity = 2 * count + 64;;) {
-				const to = room((record === "id" ? 8 : layoutOf(record).size) * capacity);
-				this.carom.check(this.carom.exports[name](this.address, batch.at, at, ...more, capacity, to, first));
-				const ends = lowWords(read(first, Uint32Array, 2 * (count + 1))), found = ends[count];
-				if (found <= capacity)
-					return { first: ends, ...(record === "id" ? { body: read(to, Uint32Array, 2 * found) } : this.carom.readColumns(record, to, found)), ...batch.results() };
-				capacity = found;
-			}
-		}));
+		return this.hear([options.filter], () => this.carom.askLists(call, record, options, input, (batch, at, capacity, to, first) => this.carom.exports[name](this.address, batch, at, ...more, capacity, to, first)));
 	}
 
 	// ---- Snapshots, recordings ----

@@ -93,6 +93,12 @@ int EXPORT(cw_manifolds)(const carom_batch *batch, const carom_shape_pair *pairs
 	return (int)carom_manifolds(cw_context, batch, pairs, margin, manifolds);
 }
 
+int EXPORT(cw_collide_pairs)(const carom_batch *batch, const carom_shape_pair *pairs, double margin, int capacity,
+	carom_contact *contacts, int64_t *first)
+{
+	return (int)carom_collide_pairs(cw_context, batch, pairs, margin, capacity, contacts, first);
+}
+
 int EXPORT(cw_times_of_impact)(const carom_batch *batch, const carom_motion_pair *pairs, double tolerance, carom_toi *impacts)
 {
 	return (int)carom_times_of_impact(cw_context, batch, pairs, tolerance, impacts);

@@ -142,6 +142,19 @@ CAROM_API carom_result carom_distances(carom_context *context, const carom_batch
 CAROM_API carom_result carom_overlaps(
 	carom_context *context, const carom_batch *batch, const carom_shape_pair *pairs, bool *overlap);
 
+/// The contacts of pairs [count] of any shapes, meshes and height fields included, as
+/// carom_collide: for a narrow phase behind a broad phase of your own. Those of pair i are
+/// contacts[first[i]] to contacts[first[i + 1] - 1], at most 8; first and capacity as in
+/// carom_world_cast_rays_all. Where first[count] is above capacity, ask again with that room.
+/// - With a capacity of 8 * count or more no contact is missed, and none is copied to memory of the
+///   library: they are first written far apart. So records behind first[count] change too, and
+///   records change where the call fails. A capacity of 0 asks for numbers alone.
+/// - Some pairs go through the stages together, so that small ones cost as little as in a step
+///   of a world. Memory as of carom_collide, for each worker.
+CAROM_API carom_result carom_collide_pairs(carom_context *context, const carom_batch *batch,
+	const carom_shape_pair *pairs, double margin, int64_t capacity, carom_contact *contacts,
+	int64_t *first);
+
 /// The manifolds of pairs [count] of convex shapes, as carom_collide_convex. manifolds [count].
 CAROM_API carom_result carom_manifolds(carom_context *context, const carom_batch *batch,
 	const carom_shape_pair *pairs, double margin, carom_manifold *manifolds);

@@ -75,6 +75,11 @@ static void ask_piece(int64_t begin, int64_t end, int worker, void *task)
 		else if (result != CAROM_SUCCESS)
 			atomic_store(&loop->failure, (int)result);
 	}
+	if (!b->end_piece || atomic_load_explicit(&loop->failure, memory_order_relaxed) != CAROM_SUCCESS)
+		return;
+	const carom_result result = b->end_piece(b->user, worker);
+	if (result != CAROM_SUCCESS)
+		atomic_store(&loop->failure, (int)result);
 }
 
 /// Leave the text of the first wrong query. Returns its result.
@@ -113,6 +118,24 @@ carom_result cr_run_batch(const cr_batch *b)
 }
 
 // ---- Lists ----
+
+carom_result cr_check_list_batch(carom_context *context, const char *function, const carom_batch *batch,
+	const cr_batch_array *records, const cr_list_output *out)
+{
+	const carom_result result = cr_check_batch(context, function, batch, records, 1);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!out->first)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: first is NULL", function);
+	out->first[batch->count] = 0;
+	if (out->capacity < 0)
+		cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %lld", function, (long long)out->capacity);
+	else if (out->capacity > 0 && !out->items)
+		cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, out->name);
+	else
+		return CAROM_SUCCESS;
+	return cr_fail_batch(batch, out->first, sizeof *out->first, CAROM_INVALID_ARGUMENT);
+}
 
 carom_result cr_open_lists(cr_batch_lists *lists, carom_context *context, int64_t query_count, size_t item_size)
 {

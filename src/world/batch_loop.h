@@ -16,6 +16,9 @@ typedef struct cr_batch {
 	/// Asks query i and writes its answer. name begins the error text. It changes only data
 	/// of query i or of the worker, and may be called again.
 	carom_result (*ask)(void *user, int64_t i, int worker, const char *name);
+	/// After the last query of a piece was asked, if no memory was wanting: does the work that ask
+	/// has put off. NULL: none.
+	carom_result (*end_piece)(void *user, int worker);
 	void *user;
 	void *answers; // [count] of answer_size bytes each, zero until they are told
 	size_t answer_size;
@@ -60,10 +63,24 @@ typedef struct cr_batch_lists {
 	int worker_count;
 } cr_batch_lists;
 
+/// Where a call writes lists of answers.
+typedef struct cr_list_output {
+	int64_t capacity;
+	void *items; // [capacity] of item_size bytes
+	const char *name;
+	size_t item_size;
+	int64_t *first; // [count + 1]
+} cr_list_output;
+
+/// Checks the arrays of a batch that tells lists. records: of its queries. Where first is there and
+/// the check of another argument that all queries share fails, first is zero.
+carom_result cr_check_list_batch(carom_context *context, const char *function, const carom_batch *batch,
+	const cr_batch_array *records, const cr_list_output *output);
+
 /// Makes empty lists. Nothing is to be freed on failure.
 carom_result cr_open_lists(cr_batch_lists *lists, carom_context *context, int64_t query_count, size_t item_size);
-/// Appends the items of a query. Returns where they are to be written; NULL when out of memory.
-/// count is not 0.
+/// Appends the items of a query, at most once for each. Returns where they are to be written; NULL
+/// when out of memory. count is not 0.
 void *cr_append_items(cr_batch_lists *lists, int64_t query, int worker, int64_t count);
 /// Writes where the items of each query begin in all of them, first [query_count + 1], and the
 /// first capacity items.

@@ -36,7 +36,7 @@ typedef carom_result ask_fn(void *user, int64_t i, int worker, const char *name)
 static carom_result run(
 	world_batch *b, const char *function, const char *records, int64_t min_range, size_t answer_size, ask_fn *ask)
 {
-	const cr_batch batch = { b->world->context, function, records, b->given, min_range, ask, b, b->answers, answer_size };
+	const cr_batch batch = { b->world->context, function, records, b->given, min_range, ask, NULL, b, b->answers, answer_size };
 	return cr_run_batch(&batch);
 }
 
@@ -97,40 +97,16 @@ carom_result carom_world_cast_rays_any(const carom_world *world, const carom_bat
 
 // ---- Answers of any length ----
 
-/// Further arguments of a batch that returns lists.
-typedef struct item_output {
-	int64_t capacity;
-	void *items; // [capacity] of item_size bytes
-	const char *name;
-	size_t item_size;
-	int64_t *first; // [count + 1]
-} item_output;
-
 /// Checks the arrays of a batch that tells lists. first is zero where it fails and is there.
-static carom_result check_lists(const world_batch *b, const char *function, const char *records, const item_output *out)
+static carom_result check_lists(const world_batch *b, const char *function, const char *records, const cr_list_output *out)
 {
-	if (!b->world)
-		return CAROM_INVALID_ARGUMENT;
-	carom_context *context = b->world->context;
-	const cr_batch_array arrays[] = { { b->records, records } };
-	const carom_result result = cr_check_batch(context, function, b->given, arrays, 1);
-	if (result != CAROM_SUCCESS)
-		return result;
-	if (!out->first)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: first is NULL", function);
-	out->first[b->given->count] = 0;
-	if (out->capacity < 0)
-		cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %lld", function, (long long)out->capacity);
-	else if (out->capacity > 0 && !out->items)
-		cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, out->name);
-	else
-		return CAROM_SUCCESS;
-	return cr_fail_batch(b->given, out->first, sizeof *out->first, CAROM_INVALID_ARGUMENT);
+	const cr_batch_array array = { b->records, records };
+	return b->world ? cr_check_list_batch(b->world->context, function, b->given, &array, out) : CAROM_INVALID_ARGUMENT;
 }
 
 /// Checks a batch that tells lists and runs it. first is zero where it runs and fails.
 static carom_result run_checked_lists(
-	world_batch *b, const char *function, const char *records, int64_t min_range, ask_fn *ask, const item_output *out)
+	world_batch *b, const char *function, const char *records, int64_t min_range, ask_fn *ask, const cr_list_output *out)
 {
 	b->answers = out->first;
 	carom_result result = cr_open_lists(&b->lists, b->world->context, b->given->count, out->item_size);
@@ -144,7 +120,7 @@ static carom_result run_checked_lists(
 }
 
 static carom_result run_lists(
-	world_batch *b, const char *function, const char *records, int64_t min_range, ask_fn *ask, const item_output *out)
+	world_batch *b, const char *function, const char *records, int64_t min_range, ask_fn *ask, const cr_list_output *out)
 {
 	const carom_result result = check_lists(b, function, records, out);
 	return result == CAROM_SUCCESS ? run_checked_lists(b, function, records, min_range, ask, out) : result;
@@ -178,7 +154,7 @@ carom_result carom_world_cast_rays_all(const carom_world *world, const carom_bat
 	int64_t capacity, carom_ray_hit *hits, int64_t *first)
 {
 	world_batch b = { .world = world, .given = batch, .records = rays };
-	const item_output out = { capacity, hits, "hits", sizeof *hits, first };
+	const cr_list_output out = { capacity, hits, "hits", sizeof *hits, first };
 	return run_lists(&b, "carom_world_cast_rays_all", "rays", MIN_RAYS, ask_all_hits, &out);
 }
 
@@ -218,7 +194,7 @@ carom_result carom_world_overlap_aabbs(const carom_world *world, const carom_bat
 	int64_t capacity, carom_body_id *bodies, int64_t *first)
 {
 	world_batch b = { .world = world, .given = batch, .records = boxes };
-	const item_output out = { capacity, bodies, "bodies", sizeof *bodies, first };
+	const cr_list_output out = { capacity, bodies, "bodies", sizeof *bodies, first };
 	return run_lists(&b, "carom_world_overlap_aabbs", "boxes", MIN_RAYS, ask_overlap_box, &out);
 }
 
@@ -226,7 +202,7 @@ carom_result carom_world_overlap_shapes(const carom_world *world, const carom_ba
 	int64_t capacity, carom_body_id *bodies, int64_t *first)
 {
 	world_batch b = { .world = world, .given = batch, .records = shapes };
-	const item_output out = { capacity, bodies, "bodies", sizeof *bodies, first };
+	const cr_list_output out = { capacity, bodies, "bodies", sizeof *bodies, first };
 	return run_lists(&b, "carom_world_overlap_shapes", "shapes", MIN_SHAPES, ask_overlap, &out);
 }
 
@@ -247,7 +223,7 @@ carom_result carom_world_collide_shapes(const carom_world *world, const carom_ba
 	int64_t capacity, carom_contact *contacts, int64_t *first)
 {
 	world_batch b = { .world = world, .given = batch, .records = shapes };
-	const item_output out = { capacity, contacts, "contacts", sizeof *contacts, first };
+	const cr_list_output out = { capacity, contacts, "contacts", sizeof *contacts, first };
 	return run_lists(&b, "carom_world_collide_shapes", "shapes", MIN_SHAPES, ask_contacts, &out);
 }
 
@@ -345,7 +321,7 @@ carom_result carom_world_cast_shapes_all(const carom_world *world, const carom_b
 {
 	static const char *const name = "carom_world_cast_shapes_all";
 	world_batch b = { .world = world, .given = batch, .records = casts, .distance = tolerance };
-	const item_output out = { capacity, hits, "hits", sizeof *hits, first };
+	const cr_list_output out = { capacity, hits, "hits", sizeof *hits, first };
 	carom_result result = check_lists(&b, name, "casts", &out);
 	if (result != CAROM_SUCCESS)
 		return result;

@@ -9,6 +9,8 @@
 
 #include "world/shape_contacts.h"
 #include "carom/collide.h"
+#include "frame/shape_table.h"
+#include <stdio.h>
 
 enum {
 	QUERY_CATEGORY = 1,
@@ -16,9 +18,26 @@ enum {
 	// Bytes that a query which is kept may hold. Meshes so large that they need more take longer
 	// than its lists.
 	MOST_KEPT = 512 * 1024,
+	// Likewise while a batch goes on: the meshes of many boxes must not heap up.
+	MOST_IN_BATCH = 8 * 1024 * 1024,
 };
 
 // ---- Broad phase ----
+
+/// Each two bodies of a query of pairs. All filters let them pass.
+static carom_result find_pairs_of_two(cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs)
+{
+	pairs->count = broad->met = 0;
+	broad->compared = count / 2;
+	if (!cr_array_reserve(broad->context, pairs, count / 2))
+		return cr_fail_memory(broad->context, "pairs of bodies");
+	for (int32_t i = 0; i + 1 < count; i += 2) {
+		if (cr_broad_meet(broad, &bodies[i], &bodies[i + 1]))
+			pairs->data[pairs->count++] = (cr_body_pair){ i, i + 1 };
+	}
+	broad->met = pairs->count;
+	return CAROM_SUCCESS;
+}
 
 /// The first body with each other: a loop in the place of a tree.
 static carom_result find_pairs_of_first(cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs)
@@ -108,7 +127,7 @@ carom_result cr_begin_contacts(carom_context *context, int32_t capacity, cr_cont
 		return result;
 	cr_contact_query *q = *query;
 	q->bodies.count = q->shapes = 0;
-	q->has_parts = false;
+	q->has_parts = q->in_pairs = false;
 	if (cr_array_reserve_fresh(&q->memory, &q->bodies, capacity) && cr_array_reserve_fresh(&q->memory, &q->originals, capacity))
 		return CAROM_SUCCESS;
 	destroy_query(&q->spare);
@@ -123,24 +142,40 @@ static bool is_owner(const cr_contact_query *q, int64_t body)
 	return body < q->shapes || (mesh && mesh->context == &q->memory);
 }
 
-void cr_end_contacts(cr_contact_query *q)
+static void clear_bodies(cr_contact_query *q)
 {
 	for (int64_t i = 0; i < q->bodies.count; i++) {
 		if (is_owner(q, i))
 			cr_shape_free(&q->bodies.data[i].shape);
 	}
+	q->bodies.count = q->shapes = 0;
+}
+
+void cr_end_contacts(cr_contact_query *q)
+{
+	clear_bodies(q);
 	if (q->failed || carom_memory_in_use(&q->memory) > MOST_KEPT)
 		destroy_query(&q->spare);
 	else
 		cr_leave_spare(q->context, &q->spare);
 }
 
+void cr_rest_contacts(cr_contact_query **query)
+{
+	clear_bodies(*query);
+	if (!(*query)->failed && carom_memory_in_use(&(*query)->memory) <= MOST_IN_BATCH)
+		return;
+	destroy_query(&(*query)->spare);
+	*query = NULL;
+}
+
 // ---- Bodies ----
 
-/// Filters were asked already: the first body meets all others, and these do not meet each other.
+/// Filters were asked already: the first body, or the first one of each pair, meets the others, and
+/// these do not meet each other.
 static void set_filter(cr_contact_query *q, cr_body *body)
 {
-	const bool is_query = q->bodies.count == 0;
+	const bool is_query = q->in_pairs ? q->bodies.count % 2 == 0 : q->bodies.count == 0;
 	body->category = is_query ? QUERY_CATEGORY : OTHER_CATEGORY;
 	body->mask = is_query ? OTHER_CATEGORY : QUERY_CATEGORY;
 	body->group = 0;
@@ -192,6 +227,7 @@ carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 	own.lab.tools = NULL;
 	own.lab.worker_groups = 0;
 	cr_pipeline_set(&q->pipeline, &own);
+	q->pipeline.broad->find = q->in_pairs ? find_pairs_of_two : find_pairs_of_first;
 	q->pipeline.has_parts = q->has_parts;
 	q->pipeline.originals = q->originals.data;
 	carom_stats stats = { 0 };
@@ -226,24 +262,6 @@ static void free_two(cr_body bodies[2])
 		cr_shape_free(&bodies[i].shape);
 }
 
-/// Finds the contacts of two bodies that were placed and are near each other; their shapes are
-/// given away.
-static carom_result find_pair(cr_contact_query *q, const cr_body placed[2], double margin)
-{
-	for (int i = 0; i < 2; i++) {
-		// A is the one that moves, unless it is a plane.
-		const bool moves = (placed[0].shape.def.type == CAROM_PLANE) == (i == 1);
-		add_shape(q, &placed[i].shape, &placed[i].pose, moves ? CAROM_DYNAMIC : CAROM_STATIC);
-	}
-	const carom_world_def def = carom_default_world_def();
-	cr_settings settings = cr_join_settings(&def);
-	settings.world.speculative_distance = margin;
-	q->pipeline.near = true;
-	const carom_result result = cr_find_contacts(q, &settings);
-	q->pipeline.near = false;
-	return result;
-}
-
 carom_result cr_check_two_shapes(carom_context *context, const char *function, const carom_shape *const shapes[2],
 	const carom_pose *const given[2], carom_pose poses[2])
 {
@@ -268,26 +286,76 @@ bool cr_shapes_are_far(const carom_shape *const shapes[2], const carom_pose pose
 	return far;
 }
 
-/// Writes the contacts of two placed bodies, which may be near each other; their shapes are given
-/// away.
-static carom_result collide_two(
-	carom_context *context, cr_body placed[2], double margin, int32_t capacity, carom_contact *contacts, int32_t *count)
+// ---- Pairs of shapes ----
+
+carom_result cr_check_contact_margin(carom_context *context, double margin, const char *function)
 {
-	cr_contact_query *q;
-	carom_result result = cr_begin_contacts(context, 2, &q);
-	if (result != CAROM_SUCCESS) {
-		free_two(placed);
+	if (margin >= 0 && margin <= CAROM_MAX_COORDINATE)
+		return CAROM_SUCCESS;
+	return cr_fail(
+		context, CAROM_INVALID_ARGUMENT, "%s: margin is %g; it must be 0 to %g", function, margin, CAROM_MAX_COORDINATE);
+}
+
+carom_result cr_check_contact_pair(carom_context *context, const char *function, const carom_shape *const shapes[2],
+	const carom_pose *const given[2], cr_shape_pair *pair)
+{
+	const carom_result result = cr_check_two_shapes(context, function, shapes, given, pair->poses);
+	if (result != CAROM_SUCCESS)
 		return result;
-	}
-	result = find_pair(q, placed, margin);
-	if (result == CAROM_SUCCESS) {
-		*count = (int32_t)q->results.contacts.count;
-		for (int32_t i = 0; i < *count && i < capacity; i++) {
-			contacts[i] = q->results.contacts.data[i];
-			contacts[i].body_a = contacts[i].body_b = (carom_body_id){ 0, 0 };
+	if (shapes[0]->type == CAROM_PLANE && shapes[1]->type == CAROM_PLANE)
+		return cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no contacts", function);
+	for (int i = 0; i < 2; i++) {
+		if (cr_padding_of(shapes[i]) > 0) {
+			char name[96];
+			snprintf(name, sizeof name, "%s: %s", function, i ? "b" : "a");
+			return cr_refuse_padding(context, shapes[i], name);
 		}
+		pair->shapes[i] = shapes[i];
 	}
-	cr_end_contacts(q);
+	return CAROM_SUCCESS;
+}
+
+/// Begins a query of up to so many pairs, unless there is one.
+static carom_result begin_pairs(carom_context *context, int32_t capacity, cr_contact_query **query)
+{
+	if (*query)
+		return CAROM_SUCCESS;
+	const carom_result result = cr_begin_contacts(context, 2 * capacity, query);
+	if (result == CAROM_SUCCESS)
+		(*query)->in_pairs = true;
+	else
+		*query = NULL;
+	return result;
+}
+
+carom_result cr_add_contact_pair(
+	carom_context *context, const cr_shape_pair *pair, double margin, int32_t capacity, cr_contact_query **query, bool *added)
+{
+	cr_body placed[2];
+	place_two(pair->shapes, pair->poses, placed);
+	*added = cr_pair_is_near(margin, &placed[0], &placed[1]);
+	const carom_result result = *added ? begin_pairs(context, capacity, query) : CAROM_SUCCESS;
+	*added = *added && result == CAROM_SUCCESS;
+	if (!*added)
+		free_two(placed);
+	for (int i = 0; i < 2 && *added; i++) {
+		// A is the one that moves, unless it is a plane.
+		const bool moves = (pair->shapes[0]->type == CAROM_PLANE) == (i == 1);
+		add_shape(*query, &placed[i].shape, &placed[i].pose, moves ? CAROM_DYNAMIC : CAROM_STATIC);
+	}
+	return result;
+}
+
+carom_result cr_find_pair_contacts(cr_contact_query *q, double margin)
+{
+	const carom_world_def def = carom_default_world_def();
+	cr_settings settings = cr_join_settings(&def);
+	settings.world.speculative_distance = margin;
+	q->pipeline.near = true;
+	const carom_result result = cr_find_contacts(q, &settings);
+	q->pipeline.near = false;
+	for (int64_t i = 0; i < q->results.contacts.count && result == CAROM_SUCCESS; i++)
+		q->results.contacts.data[i].body_a = q->results.contacts.data[i].body_b = (carom_body_id){ 0, 0 };
 	return result;
 }
 
@@ -295,8 +363,9 @@ carom_result carom_collide(carom_context *context, const carom_shape *a, const c
 	const carom_pose *pose_b, double margin, int32_t capacity, carom_contact *contacts, int32_t *count)
 {
 	static const char *const name = "carom_collide";
-	const carom_shape *const shapes[2] = { a, b };
-	carom_pose poses[2];
+	cr_shape_pair pair;
+	cr_contact_query *q = NULL;
+	bool added;
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	if (!count || (capacity > 0 && !contacts))
@@ -304,20 +373,20 @@ carom_result carom_collide(carom_context *context, const carom_shape *a, const c
 	*count = 0;
 	if (capacity < 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
-	if (!(margin >= 0 && margin <= CAROM_MAX_COORDINATE))
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s: margin is %g; it must be 0 to %g", name, margin, CAROM_MAX_COORDINATE);
-	carom_result result = cr_check_two_shapes(context, name, shapes, (const carom_pose *[2]){ pose_a, pose_b }, poses);
-	if (result == CAROM_SUCCESS && a->type == CAROM_PLANE && b->type == CAROM_PLANE)
-		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no contacts", name);
-	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
-		result = cr_refuse_padding(context, shapes[i], i ? "carom_collide: b" : "carom_collide: a");
-	if (result != CAROM_SUCCESS)
-		return result;
-	cr_body placed[2];
-	place_two(shapes, poses, placed);
-	if (cr_pair_is_near(margin, &placed[0], &placed[1]))
-		return collide_two(context, placed, margin, capacity, contacts, count);
-	free_two(placed);
-	return CAROM_SUCCESS;
+	carom_result result = cr_check_contact_margin(context, margin, name);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_contact_pair(
+			context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, &pair);
+	if (result == CAROM_SUCCESS)
+		result = cr_add_contact_pair(context, &pair, margin, 1, &q, &added);
+	if (result == CAROM_SUCCESS && added)
+		result = cr_find_pair_contacts(q, margin);
+	if (result == CAROM_SUCCESS && added) {
+		*count = (int32_t)q->results.contacts.count;
+		for (int32_t i = 0; i < *count && i < capacity; i++)
+			contacts[i] = q->results.contacts.data[i];
+	}
+	if (q)
+		cr_end_contacts(q);
+	return result;
 }

@@ -8,8 +8,11 @@
 carom_result cr_check_two_shapes(carom_context *context, const char *function, const carom_shape *const shapes[2],
 	const carom_pose *const given[2], carom_pose poses[2]);
 
-/// Bodies for one call, and the stages that they go through. The first body is the query's shape;
-/// it meets all others, which do not meet each other. The context keeps it for the next call.
+/// Bodies for one call, and the stages that they go through. The context keeps it for the next
+/// call.
+/// - Of a world: the first body is the query's shape; it meets all others, which do not meet each
+///   other.
+/// - Of pairs of shapes: bodies 2i and 2i + 1 meet each other, and nothing else.
 typedef struct cr_contact_query {
 	cr_spare spare;
 	carom_context *context; // the user's
@@ -19,6 +22,7 @@ typedef struct cr_contact_query {
 	cr_box_meshes box_meshes;
 	int32_t shapes; // of the first bodies: these hold shapes of their own
 	bool has_parts; // some bodies are parts of one
+	bool in_pairs;
 	bool failed;
 	cr_stages stages;
 	cr_pipeline pipeline;
@@ -39,6 +43,30 @@ void cr_add_contact_part(cr_contact_query *query, const cr_body *part, bool join
 carom_result cr_find_contacts(cr_contact_query *query, const cr_settings *settings);
 /// Ends a query: its bodies and results are gone.
 void cr_end_contacts(cr_contact_query *query);
+
+// ---- Pairs of shapes ----
+
+/// Two shapes at two poses, of which A moves, unless it is a plane.
+typedef struct cr_shape_pair {
+	const carom_shape *shapes[2];
+	carom_pose poses[2];
+} cr_shape_pair;
+
+carom_result cr_check_contact_margin(carom_context *context, double margin, const char *function);
+/// Checks two shapes that are to have contacts, and their poses (NULL: the identity), into pair.
+carom_result cr_check_contact_pair(carom_context *context, const char *function, const carom_shape *const shapes[2],
+	const carom_pose *const given[2], cr_shape_pair *pair);
+/// Adds a checked pair to a query of pairs, behind those that it has. *query: NULL before the first
+/// one; it is begun then, for up to capacity pairs. A pair whose shapes are farther apart than
+/// margin is not added; *added tells. On failure *query has the pairs that it had.
+carom_result cr_add_contact_pair(
+	carom_context *context, const cr_shape_pair *pair, double margin, int32_t capacity, cr_contact_query **query, bool *added);
+/// Finds the contacts of all pairs that were added, into results: a pair of these for each that has
+/// contacts, in order. Body ids of the pairs count from 1; those of contacts are null.
+carom_result cr_find_pair_contacts(cr_contact_query *query, double margin);
+/// Takes all pairs away, so that others can be added. A query that holds much memory is ended:
+/// *query is NULL then.
+void cr_rest_contacts(cr_contact_query **query);
 
 /// Are the oriented boxes of two shapes farther apart than margin, so that these do not meet within
 /// it? Takes no memory.

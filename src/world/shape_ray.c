@@ -127,7 +127,7 @@ carom_result carom_shape_cast_rays(carom_context *context, const carom_batch *ba
 	static const char *const name = "carom_shape_cast_rays";
 	body_batch b = { .context = context, .records = rays, .answers = hits };
 	const cr_batch_array arrays[] = { { rays, "rays" }, { hits, "hits" } };
-	const cr_batch loop = { context, name, "rays", batch, MIN_QUERIES, ask_ray, &b, hits, sizeof *hits };
+	const cr_batch loop = { context, name, "rays", batch, MIN_QUERIES, ask_ray, NULL, &b, hits, sizeof *hits };
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	carom_result result = cr_check_shape_batch(context, name, batch, arrays, 2, hits, sizeof *hits);
@@ -143,7 +143,7 @@ carom_result carom_shape_closest_points(carom_context *context, const carom_batc
 	static const char *const name = "carom_shape_closest_points";
 	body_batch b = { .context = context, .records = points, .max_distance = max_distance, .answers = closest };
 	const cr_batch_array arrays[] = { { points, "points" }, { closest, "closest" } };
-	const cr_batch loop = { context, name, "points", batch, MIN_QUERIES, ask_point, &b, closest, sizeof *closest };
+	const cr_batch loop = { context, name, "points", batch, MIN_QUERIES, ask_point, NULL, &b, closest, sizeof *closest };
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	carom_result result = cr_check_shape_batch(context, name, batch, arrays, 2, closest, sizeof *closest);

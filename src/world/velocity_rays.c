@@ -210,7 +210,7 @@ static carom_result ask_vertex(void *user, int64_t i, int worker, const char *na
 static carom_result cast_all(velocity_cast *c, int64_t vertices, int64_t *first, int32_t capacity, carom_velocity_hit *hits)
 {
 	const carom_batch given = { .count = vertices };
-	const cr_batch batch = { c->world->context, NAME, "vertices", &given, MIN_VERTICES, ask_vertex, c, first, sizeof *first };
+	const cr_batch batch = { c->world->context, NAME, "vertices", &given, MIN_VERTICES, ask_vertex, NULL, c, first, sizeof *first };
 	carom_result result = cr_open_lists(&c->lists, c->world->context, vertices, sizeof *hits);
 	if (result != CAROM_SUCCESS)
 		return result;

@@ -166,7 +166,7 @@ const shapes = [{ type: 'sphere', radius: 0.7 }, { type: 'mesh', mesh: ring }, {
 const convex = shapes.filter(({ type }) => type !== 'mesh'), n = 40, pick = (list) => Array.from({ length: n }, () => list[Math.floor(random() * list.length)]);
 const poses = () => Float64Array.from(Array.from({ length: n }, () => turned(1.5 * random(), 1.5 * random(), 1.5 * random())).flat());
 const shapesA = pick(shapes), shapesB = pick(shapes), posesA = poses(), posesB = poses(), poseOf = (list, i, each = 7) => [...list.slice(each * i, each * i + each)];
-const distances = carom.distances(shapesA, posesA, shapesB, posesB), overlaps = carom.overlaps(shapesA, posesA, shapesB, posesB), counts = { overlaps: 0, contacts: 0, points: 0, meetings: 0 };
+const distances = carom.distances(shapesA, posesA, shapesB, posesB), overlaps = carom.overlaps(shapesA, posesA, shapesB, posesB), touching = carom.collidePairs(shapesA, posesA, shapesB, posesB), counts = { overlaps: 0, contacts: 0, points: 0, meetings: 0 };
 const roundA = pick(convex), roundB = pick(convex), manifolds = carom.manifolds(roundA, posesA, roundB, posesB, { margin: 0.05 });
 const motionsA = Float64Array.from({ length: 14 * n }, (none, k) => posesA[7 * Math.floor(k / 14) + k % 7] + (k % 14 === 0 ? 4 : 0)), motionsB = Float64Array.from({ length: 14 * n }, (none, k) => posesB[7 * Math.floor(k / 14) + k % 7]);
 const meetings = carom.timesOfImpact(shapesA, motionsA, shapesB, motionsB, { tolerance: 0.01 });
@@ -189,6 +189,8 @@ for (let i = 0; i < n; i++) {
 	const contacts = carom.collide(shapesA[i], shapesB[i], options), bare = ({ point, depth, kind, featureA, featureB }) => ({ point, depth, kind, featureA, featureB });
 	assert.equal(first, 1);
 	assert.deepEqual(contacts.map(bare), world.contacts.map(bare));
+	assert.equal(touching.first[i + 1] - touching.first[i], contacts.length);
+	contacts.forEach((contact, k) => sameRow(touching, touching.first[i] + k, contact, { kind: WORDS.CONTACT }));
 	world.destroy();
 	counts.overlaps += overlaps.found[i];
 	counts.contacts += contacts.length;

@@ -225,6 +225,31 @@ Peer carom_calls(const Input &in)
 		{} };
 }
 
+Peer carom_batch_of_calls(const Input &in)
+{
+	return { "Carom, carom_collide_pairs",
+		[in](std::vector<double> &answers) {
+			const carom_shape a = shape_of(in.a), b = shape_of(in.b);
+			const size_t count = in.pairs.size();
+			std::vector<carom_shape_pair> pairs;
+			pairs.reserve(count);
+			for (const Pair &pair : in.pairs)
+				pairs.push_back({ &a, &b, pair.a, pair.b });
+			static std::vector<carom_contact> contacts;
+			static std::vector<int64_t> first;
+			contacts.resize(8 * count);
+			first.resize(count + 1);
+			carom_batch batch = {};
+			batch.count = static_cast<int64_t>(count);
+			if (carom_collide_pairs(in.context, &batch, pairs.data(), 0, static_cast<int64_t>(contacts.size()), contacts.data(),
+					first.data()) != CAROM_SUCCESS)
+				fail(carom_error_text(in.context));
+			for (size_t i = 0; i < count; i++)
+				answers[i] = static_cast<double>(first[i + 1] - first[i]);
+		},
+		{} };
+}
+
 /// All pairs in one world, far apart from each other. A step begins from nothing: it remembers no
 /// earlier one.
 class CaromWorld {
@@ -587,7 +612,8 @@ void print_row(const char *what, const Peer &peer, const Peer &first, const std:
 
 void compare_contacts(const char *what, const Input &in)
 {
-	std::vector<Peer> peers = { carom_calls(in), carom_steps(in), carom_crossings(in), carom_yes_or_no(in) };
+	std::vector<Peer> peers = { carom_calls(in), carom_steps(in), carom_crossings(in), carom_yes_or_no(in),
+		carom_batch_of_calls(in) };
 #ifdef BENCH_HAVE_ODE
 	peers.push_back(ode_peer(in));
 #endif

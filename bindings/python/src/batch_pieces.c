@@ -66,6 +66,72 @@ bool cp_ask_in_pieces(cp_state *state, const cp_context *context, int64_t count,
 	}
 }
 
+// ---- Lists of answers ----
+
+typedef struct list_call {
+	cp_list_fn ask;
+	const void *call;
+	int64_t *first; ///< [count + 1]
+	cp_array *answers;
+	int64_t capacity; ///< of answers
+	int64_t found;    ///< answers of the pieces so far
+} list_call;
+
+static bool make_room(list_call *list, int64_t least)
+{
+	const int64_t capacity = least > 2 * list->capacity ? least : 2 * list->capacity;
+	char *larger = realloc(list->answers->data, (size_t)capacity * (size_t)list->answers->item_size);
+	if (!larger)
+		return false;
+	list->answers->data = larger;
+	list->capacity = capacity;
+	return true;
+}
+
+/// The answers of a piece go behind those that there are.
+static int ask_piece_of_lists(void *user, int64_t from, int64_t count)
+{
+	list_call *list = user;
+	int64_t *first = list->first + from;
+	for (;;) {
+		const int64_t room = list->capacity - list->found;
+		const carom_result result =
+			list->ask(list->call, from, count, room, list->answers->data + list->found * list->answers->item_size, first);
+		if (result)
+			return result;
+		if (first[count] <= room)
+			break;
+		if (!make_room(list, list->found + first[count]))
+			return CP_NO_MEMORY;
+	}
+	const int64_t before = list->found;
+	list->found += first[count];
+	for (int64_t i = 0; i <= count; i++)
+		first[i] += before;
+	return CAROM_SUCCESS;
+}
+
+PyObject *cp_ask_lists(cp_state *state, const cp_context *context, int64_t count, int64_t first_piece, int layout,
+	cp_list_fn ask, const void *call)
+{
+	list_call list = { .ask = ask, .call = call, .capacity = 2 * count + 64 };
+	PyObject *both = NULL;
+	cp_array *first = cp_new_numbers(state, CP_I64, count + 1, 0);
+	if (first)
+		list.answers =
+			layout < 0 ? cp_new_numbers(state, CP_U64, list.capacity, 0) : cp_new_records(state, layout, list.capacity);
+	if (list.answers) {
+		list.first = (int64_t *)(void *)first->data;
+		if (cp_ask_in_pieces(state, context, count, first_piece, ask_piece_of_lists, &list)) {
+			cp_shorten(list.answers, list.found);
+			both = PyTuple_Pack(2, first, list.answers);
+		}
+	}
+	Py_XDECREF((PyObject *)list.answers);
+	Py_XDECREF((PyObject *)first);
+	return both;
+}
+
 carom_batch cp_piece_of(const carom_batch *batch, int64_t first, int64_t count)
 {
 	return (carom_batch){ .count = count,

@@ -362,6 +362,14 @@ enum {
 /// Ask all queries of a batch, in pieces between which signals are looked at. False with an
 /// exception: of the library, whose text names the query, or of a handler (KeyboardInterrupt).
 bool cp_ask_in_pieces(cp_state *state, const cp_context *context, int64_t count, int64_t first_piece, cp_ask_fn ask, void *call);
+/// Ask count queries from first on, whose answers are lists: the first room of them go into
+/// answers. ends [count + 1] counts from 0. Without the GIL.
+typedef carom_result (*cp_list_fn)(const void *call, int64_t first, int64_t count, int64_t room, void *answers, int64_t *ends);
+/// Ask all queries of a batch with lists of answers, in pieces; a piece is asked again where there
+/// was too little room. layout: of their records; -1: ids of bodies. Returns (first, answers), or
+/// NULL with an exception.
+PyObject *cp_ask_lists(cp_state *state, const cp_context *context, int64_t count, int64_t first_piece, int layout,
+	cp_list_fn ask, const void *call);
 /// The settings of a batch for a piece of it.
 carom_batch cp_piece_of(const carom_batch *batch, int64_t first, int64_t count);
 

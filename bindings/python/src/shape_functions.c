@@ -144,8 +144,8 @@ static PyObject *time_of_impact_within(PyObject *module, PyObject *const *args, 
 		return NULL;
 	carom_toi toi;
 	carom_result result;
-	Py_BEGIN_ALLOW_THREADS result = carom_time_of_impact_within(
-		call.context->context, &call.a, &motions[0], &call.b, &motions[1], tolerance, &work, &toi);
+	Py_BEGIN_ALLOW_THREADS result =
+		carom_time_of_impact_within(call.context->context, &call.a, &motions[0], &call.b, &motions[1], tolerance, &work, &toi);
 	Py_END_ALLOW_THREADS PyObject *answer =
 		result ? NULL : Py_BuildValue("(NL)", cp_new_record(call.state, CP_toi, &toi, NULL), (long long)work);
 	return end_pair(&call, result, answer);
@@ -328,6 +328,27 @@ static PyObject *manifolds(PyObject *module, PyObject *const *args, Py_ssize_t c
 	return made;
 }
 
+static carom_result ask_contacts(const void *user, int64_t from, int64_t count, int64_t room, void *answers, int64_t *first)
+{
+	const pairs_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, from, count);
+	return carom_collide_pairs(
+		call->context->context, &piece, (const carom_shape_pair *)call->records + from, call->limit, room, answers, first);
+}
+
+static PyObject *collide_pairs(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "a", "b", "poses_a", "poses_b", "context", "results", "margin", NULL };
+	PyObject *values[7], *made = NULL;
+	pairs_call call = { .state = PyModule_GetState(module) };
+	if (cp_arguments("collide_pairs", args, count, keywords, names, 2, values) &&
+		(!values[6] || cp_get_double(values[6], "margin", &call.limit)) && open_sides(&call, values, names, 7) &&
+		fill_pairs(&call))
+		made = cp_ask_lists(call.state, call.context, call.batch.count, CP_SHAPES_AT_ONCE, CP_contact, ask_contacts, &call);
+	close_pairs(&call);
+	return made;
+}
+
 static PyObject *times_of_impact(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "a", "b", "motions_a", "motions_b", "context", "results", "tolerance", NULL };
@@ -362,6 +383,8 @@ PyMethodDef cp_shape_functions[] = {
 	{ "distances", CP_NAMED(distances), CP_DOC("distances($module, /, " PAIRS ")", carom_distances) },
 	{ "overlaps", CP_NAMED(overlaps), CP_DOC("overlaps($module, /, " PAIRS ")", carom_overlaps) },
 	{ "manifolds", CP_NAMED(manifolds), CP_DOC("manifolds($module, /, " PAIRS ", margin=0.0)", carom_manifolds) },
+	{ "collide_pairs", CP_NAMED(collide_pairs),
+		CP_DOC("collide_pairs($module, /, " PAIRS ", margin=0.0)", carom_collide_pairs) },
 	{ "times_of_impact", CP_NAMED(times_of_impact),
 		CP_DOC("times_of_impact($module, /, a, b, motions_a=None, motions_b=None, context=None, results=None, tolerance=0.001)",
 			carom_times_of_impact) },

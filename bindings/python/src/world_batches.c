@@ -145,20 +145,14 @@ typedef enum list_question { LIST_RAYS, LIST_BOXES, LIST_SHAPES, LIST_CONTACTS, 
 typedef struct list_call {
 	batch_call *call;
 	list_question question;
-	int64_t *first; ///< [count + 1]
-	cp_array *answers;
-	int64_t capacity; ///< of answers
-	int64_t found;    ///< answers of the pieces so far
 } list_call;
 
-/// The answers of a piece behind those that there are. first counts from 0.
-static carom_result ask_list(const list_call *list, int64_t from, int64_t count, int64_t *first)
+static carom_result ask_list(const void *user, int64_t from, int64_t count, int64_t room, void *answers, int64_t *first)
 {
+	const list_call *list = user;
 	const batch_call *call = list->call;
 	const carom_world *world = call->world->world;
 	const carom_batch piece = cp_piece_of(&call->batch, from, count);
-	const int64_t room = list->capacity - list->found;
-	void *answers = list->answers->data + list->found * list->answers->item_size;
 	switch (list->question) {
 	case LIST_RAYS:
 		return carom_world_cast_rays_all(world, &piece, (const carom_ray *)call->queries + from, room, answers, first);
@@ -174,58 +168,15 @@ static carom_result ask_list(const list_call *list, int64_t from, int64_t count,
 	}
 }
 
-static bool make_room(list_call *list, int64_t wanted)
-{
-	const int64_t capacity = wanted > 2 * list->capacity ? wanted : 2 * list->capacity;
-	char *larger = realloc(list->answers->data, (size_t)capacity * (size_t)list->answers->item_size);
-	if (!larger)
-		return false;
-	list->answers->data = larger;
-	list->capacity = capacity;
-	return true;
-}
-
-/// A piece is asked again where there was too little room.
-static int ask_piece_of_lists(void *user, int64_t from, int64_t count)
-{
-	list_call *list = user;
-	int64_t *first = list->first + from;
-	carom_result result;
-	while (!(result = ask_list(list, from, count, first)) && first[count] > list->capacity - list->found) {
-		if (!make_room(list, list->found + first[count]))
-			return CP_NO_MEMORY;
-	}
-	if (result)
-		return result;
-	const int64_t before = list->found;
-	list->found += first[count];
-	for (int64_t i = 0; i <= count; i++)
-		first[i] += before;
-	return CAROM_SUCCESS;
-}
-
 /// (first, answers) of all queries of a batch that began.
 static PyObject *answer_lists(batch_call *call, list_question question, int layout)
 {
-	list_call list = { .call = call, .question = question, .capacity = 2 * call->batch.count + 64 };
+	const list_call list = { call, question };
 	const int64_t first_piece = question == LIST_RAYS ? rays_at_once(call)
 		: question == LIST_BOXES                      ? CP_POINTS_AT_ONCE
 													  : CP_SHAPES_AT_ONCE;
-	PyObject *both = NULL;
-	cp_array *first = cp_new_numbers(call->state, CP_I64, call->batch.count + 1, 0);
-	if (first)
-		list.answers = layout < 0 ? cp_new_numbers(call->state, CP_U64, list.capacity, 0)
-								  : cp_new_records(call->state, layout, list.capacity);
-	if (list.answers) {
-		list.first = (int64_t *)(void *)first->data;
-		if (cp_ask_in_pieces(call->state, call->world->context, call->batch.count, first_piece, ask_piece_of_lists, &list)) {
-			cp_shorten(list.answers, list.found);
-			both = PyTuple_Pack(2, first, list.answers);
-		}
-	}
+	PyObject *both = cp_ask_lists(call->state, call->world->context, call->batch.count, first_piece, layout, ask_list, &list);
 	cp_end_read(&call->world->use);
-	Py_XDECREF((PyObject *)list.answers);
-	Py_XDECREF((PyObject *)first);
 	return cp_end_filter(&call->filter, both);
 }
 

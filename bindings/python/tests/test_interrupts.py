@@ -125,6 +125,7 @@ class Pieces(unittest.TestCase):
         self.same(lambda some: self.world.closest_bodies(ball, some), poses)
         self.same(lambda some: carom.distances(ball, cube(), some), poses)
         self.same(lambda some: carom.overlaps(ball, cube(), some), poses)
+        self.same(lambda some: carom.collide_pairs(ball, cube(), some, margin=0.2), poses)
         self.same(lambda some: carom.manifolds(ball, carom.Shape(type="box", half_extents=(1, 1, 1)), some), poses)
         motions = [(pose, ((3, 3, 0), None)) for pose in poses]
         self.same(lambda some: self.world.cast_shapes(ball, some), motions)

@@ -442,6 +442,16 @@ class Shapes(unittest.TestCase):
             self.assertEqual(separations[i], carom.distance(ball, mesh, pose))
             self.assertEqual(overlaps[i], carom.overlap(ball, mesh, None, pose))
         self.assertEqual(len(carom.manifolds(ball, ball, poses)), 15)
+        first, contacts = carom.collide_pairs(ball, mesh, poses, margin=0.1)
+        for i, pose in enumerate(poses):
+            self.assertEqual(list(contacts[first[i]:first[i + 1]]), list(carom.collide(ball, mesh, pose, margin=0.1)))
+        self.assertTrue(0 < first[15] == len(contacts))
+        self.assertEqual([len(part) for part in carom.collide_pairs(ball, ball)], [2, 1])
+        results = array.array("i", [7] * 3)
+        with self.assertRaisesRegex(carom.InvalidArgument, r"carom_collide_pairs: pairs\[70\]: a: shape.radius is -1"):
+            carom.collide_pairs([ball] * 70 + [carom.Shape(type="sphere", radius=-1)], mesh)
+        first, contacts = carom.collide_pairs([ball, carom.Shape(type="sphere", radius=-1), ball], mesh, results=results)
+        self.assertEqual((list(results), first[2] - first[1]), ([0, int(carom.Result.INVALID_ARGUMENT), 0], 0))
         motions = [pose + (0, 0, 0, 0, 0, 0, 1) for pose in poses]
         impacts = carom.times_of_impact(ball, mesh, motions)
         self.assertEqual(impacts[9], carom.time_of_impact(ball, mesh, (poses[9], None)))
