@@ -1,7 +1,9 @@
 /// Materials of height fields and hulls: the numbers are those that a mesh of the same triangles reports; they stay through edits,
 /// scaling, files, recordings and snapshots.
 #include "carom/snapshot.h"
+#include "contact/material.h"
 #include "fixture.h"
+#include "geom/triangle.h"
 #include "world/recording_format.h"
 #include <math.h>
 #include <stdlib.h>
@@ -792,4 +794,77 @@ TEST(paint, finds_no_memory)
 	carom_release_mesh(die);
 	carom_destroy_context(context);
 	CHECK_INT(atomic_load(&heap.blocks), 0);
+}
+
+// ---- The triangle at a point ----
+
+/// A plain search for it, in the order of numbers.
+static int32_t plain_triangle_at(const carom_mesh *hull, v3d point, v3d normal)
+{
+	const cr_topology *t = &hull->topology;
+	const double tolerance = 1e-5 * hull->collider.scale;
+	double least = INFINITY, best = -INFINITY;
+	int32_t found = 0;
+	for (int round = 0; round < 2; round++) {
+		for (int32_t i = 0; i < t->triangle_count; i++) {
+			v3d p[3];
+			cr_feature feature;
+			cr_collider_triangle(&hull->collider, i, p);
+			const double distance = v3d_length(v3d_sub(cr_closest_point_triangle(point, p[0], p[1], p[2], &feature), point));
+			if (round == 0)
+				least = fmin(least, distance);
+			else if (distance <= least + tolerance && v3d_dot(cr_face_normal(t, i), normal) > best + 1e-9) {
+				best = v3d_dot(cr_face_normal(t, i), normal);
+				found = i;
+			}
+		}
+	}
+	return found;
+}
+
+/// Points on faces, edges and corners, and near, far and very far from them.
+static void check_hull(const carom_mesh *hull, uint64_t *seed)
+{
+	static const double away[] = { 0, 0, 1e-6, -1e-6, 1e-4, -1e-2, 0.1, 3, 1e6 };
+	const cr_topology *t = &hull->topology;
+	for (int round = 0; round < 400; round++) {
+		const int32_t triangle = (int32_t)(test_random(seed) % (uint64_t)t->triangle_count);
+		const double u = round % 3 ? test_random_double(seed, 0, 1) : 0, v = round % 5 ? test_random_double(seed, 0, 1 - u) : 0;
+		v3d p[3];
+		cr_collider_triangle(&hull->collider, triangle, p);
+		const v3d on = v3d_mad(v3d_mad(p[0], u, v3d_sub(p[1], p[0])), v, v3d_sub(p[2], p[0]));
+		const v3d turn = fixture_random_pose(seed, 1).position;
+		const v3d normal = v3d_normalize(v3d_mad(cr_face_normal(t, triangle), round % 2 ? 0.3 : 0, turn));
+		const v3d point = v3d_mad(on, away[round % 9], normal);
+		CHECK_INT(cr_hull_triangle_at(hull, point, normal), plain_triangle_at(hull, point, normal));
+	}
+	const v3d none = { NAN, 0, 0 };
+	CHECK_INT(cr_hull_triangle_at(hull, none, none), plain_triangle_at(hull, none, none));
+}
+
+TEST(paint, triangles_of_hulls_are_those_of_a_plain_search)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 21;
+	float points[3 * 400];
+	// A ball of many triangles, and a drum whose ends are polygons of 200 corners.
+	for (int i = 0; i < 400; i++) {
+		const v3d ball = v3d_normalize(fixture_random_pose(&seed, 1).position);
+		for (int k = 0; k < 3; k++)
+			points[3 * i + k] = (float)v3d_get(ball, k);
+	}
+	carom_mesh *ball = fixture_hull_mesh(context, points, 400);
+	for (int i = 0; i < 400; i++) {
+		const double angle = FIXTURE_PI * (i / 2) / 100;
+		points[3 * i] = (float)cos(angle);
+		points[3 * i + 1] = (float)sin(angle);
+		points[3 * i + 2] = i % 2 ? 0.5f : -0.5f;
+	}
+	carom_mesh *drum = fixture_hull_mesh(context, points, 400);
+	carom_mesh *const hulls[] = { ball, drum, make_cube(context) };
+	for (int i = 0; i < 3; i++) {
+		check_hull(hulls[i], &seed);
+		carom_release_mesh(hulls[i]);
+	}
+	carom_destroy_context(context);
 }

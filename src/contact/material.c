@@ -9,11 +9,17 @@
 /// triangle is looked for at the contact's place on the hull (cr_hull_triangle_at).
 
 #include "contact/material.h"
+#include "bvh/collider_query.h"
 #include "contact/manifold.h"
 #include "geom/triangle.h"
 
+// Triangles at a point of a hull. Where a corner has more, all are searched without the tree.
+enum { MOST_NEAR = 64 };
+
 // Of the mesh's coordinates: a point this near to a triangle's edge lies in the triangle.
 static const double NEAR = 1e-5;
+// Triangles of one face have normals that differ by rounding.
+static const double ALIKE = 1e-9;
 
 /// The distance of a triangle from a point (the mesh's frame).
 static double distance_to(const cr_collider *collider, int32_t triangle, v3d point)
@@ -57,38 +63,122 @@ static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const caro
 	return found >= 0 ? found : nearest_of_facet(collider, facets, &facets->data[number], own);
 }
 
-/// Is the box around a triangle farther from a point than this?
-static bool is_farther(const cr_topology *t, int32_t triangle, v3d point, double distance)
+// ---- Hulls ----
+
+/// A triangle of a hull near a point.
+typedef struct near_triangle {
+	int32_t triangle;
+	double distance;
+} near_triangle;
+
+/// Those within a distance, which falls to little more than that of the nearest one.
+typedef struct near_search {
+	v3d point;
+	double tolerance;
+	double within;
+	near_triangle found[MOST_NEAR]; // by their numbers
+	int32_t count;
+} near_search;
+
+static bool is_box_near(const void *user, const double lower[3], const double upper[3])
 {
-	const int32_t *corners = &t->triangles[3 * (int64_t)triangle];
-	const float *a = &t->vertices[3 * (int64_t)corners[0]], *b = &t->vertices[3 * (int64_t)corners[1]],
-				*c = &t->vertices[3 * (int64_t)corners[2]];
+	const near_search *s = user;
 	double sum = 0;
 	for (int k = 0; k < 3; k++) {
-		const float low = a[k] < b[k] ? a[k] : b[k], high = a[k] < b[k] ? b[k] : a[k], p = c[k];
-		const double lower = p < low ? p : low, upper = p > high ? p : high, at = v3d_get(point, k);
-		const double beside = at < lower ? lower - at : at > upper ? at - upper : 0;
+		const double at = v3d_get(s->point, k), beside = at < lower[k] ? lower[k] - at : at > upper[k] ? at - upper[k] : 0;
 		sum += beside * beside;
 	}
-	return sum > distance * distance;
+	return sum <= s->within * s->within;
+}
+
+/// Drops those that are too far away by now.
+static void drop_far(near_search *s)
+{
+	int32_t kept = 0;
+	for (int32_t i = 0; i < s->count; i++) {
+		if (s->found[i].distance <= s->within)
+			s->found[kept++] = s->found[i];
+	}
+	s->count = kept;
+}
+
+/// Returns whether there are too many.
+static bool keep_near(void *user, int32_t triangle, const v3d corners[3])
+{
+	near_search *s = user;
+	cr_feature feature;
+	const v3d on = cr_closest_point_triangle(s->point, corners[0], corners[1], corners[2], &feature);
+	const double distance = v3d_length(v3d_sub(on, s->point));
+	if (!(distance <= s->within))
+		return false;
+	s->within = fmin(s->within, distance + 2 * s->tolerance);
+	if (s->count == MOST_NEAR)
+		drop_far(s);
+	if (s->count == MOST_NEAR)
+		return true;
+	int32_t at = s->count++;
+	for (; at > 0 && s->found[at - 1].triangle > triangle; at--)
+		s->found[at] = s->found[at - 1];
+	s->found[at] = (near_triangle){ triangle, distance };
+	return false;
+}
+
+/// Finds the triangles that are farther from a point than the nearest one by up to tolerance, and
+/// maybe others. Returns the least distance; INFINITY: there are too many, or the point is far off.
+/// Mostly the point lies on the hull, so that one short walk of the tree finds them.
+static double search_near(const cr_collider *collider, near_search *s)
+{
+	static const double growth = 16, farthest = 1e3;
+	for (double reach = 4 * s->tolerance; reach < farthest * collider->scale; reach *= growth) {
+		double least = INFINITY;
+		s->within = reach;
+		s->count = 0;
+		if (cr_collider_walk(collider, &(cr_query_walk){ is_box_near, keep_near, s }))
+			return INFINITY;
+		for (int32_t i = 0; i < s->count; i++)
+			least = fmin(least, s->found[i].distance);
+		if (least + s->tolerance < 0.99 * reach) // else some may lie beyond
+			return least;
+	}
+	return INFINITY;
+}
+
+/// The triangle that a search without the tree finds, in the order of numbers.
+static int32_t search_all(const carom_mesh *hull, v3d point, v3d normal, double tolerance)
+{
+	const cr_topology *t = &hull->topology;
+	double least = INFINITY, best = -INFINITY;
+	int32_t found = 0;
+	for (int32_t i = 0; i < t->triangle_count; i++)
+		least = fmin(least, distance_to(&hull->collider, i, point));
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		if (distance_to(&hull->collider, i, point) > least + tolerance)
+			continue;
+		const double alike = v3d_dot(cr_face_normal(t, i), normal);
+		if (alike > best + ALIKE) {
+			best = alike;
+			found = i;
+		}
+	}
+	return found;
 }
 
 int32_t cr_hull_triangle_at(const carom_mesh *hull, v3d point, v3d normal)
 {
-	const cr_topology *t = &hull->topology;
 	const double tolerance = NEAR * hull->collider.scale;
-	double least = INFINITY, best = -INFINITY;
+	near_search s = { .point = point, .tolerance = tolerance };
+	const double least = search_near(&hull->collider, &s);
+	double best = -INFINITY;
 	int32_t found = 0;
-	for (int32_t i = 0; i < t->triangle_count; i++)
-		least = is_farther(t, i, point, least) ? least : fmin(least, distance_to(&hull->collider, i, point));
-	for (int32_t i = 0; i < t->triangle_count; i++) {
-		if (is_farther(t, i, point, least + tolerance) || distance_to(&hull->collider, i, point) > least + tolerance)
+	if (least == INFINITY)
+		return search_all(hull, point, normal, tolerance);
+	for (int32_t i = 0; i < s.count; i++) {
+		if (s.found[i].distance > least + tolerance)
 			continue;
-		const double alike = v3d_dot(cr_face_normal(t, i), normal);
-		// Triangles of one face have normals that differ by rounding.
-		if (alike > best + 1e-9) {
+		const double alike = v3d_dot(cr_face_normal(&hull->topology, s.found[i].triangle), normal);
+		if (alike > best + ALIKE) {
 			best = alike;
-			found = i;
+			found = s.found[i].triangle;
 		}
 	}
 	return found;

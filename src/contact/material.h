@@ -7,7 +7,7 @@
 
 /// The triangle of a hull at a point of its surface with this outward normal (the hull's frame):
 /// the nearest one; of those at an edge or a corner the one whose normal is most like it, of these
-/// the first. Linear in the triangles.
+/// the first. A walk of its tree.
 int32_t cr_hull_triangle_at(const carom_mesh *hull, v3d point, v3d normal);
 
 /// The material of a body at a point of its surface (world frame), whose outward normal is known.
