@@ -231,13 +231,7 @@ cr_transform fixture_transform(carom_pose pose)
 	return cr_make_transform(&rotation, (v3d){ pose.position.x, pose.position.y, pose.position.z });
 }
 
-carom_pose fixture_compose(carom_pose a, carom_pose b)
-{
-	const carom_quat p = a.orientation, q = b.orientation;
-	return (carom_pose){ carom_transform_point(a, b.position),
-		{ p.w * q.x + p.x * q.w + p.y * q.z - p.z * q.y, p.w * q.y - p.x * q.z + p.y * q.w + p.z * q.x,
-			p.w * q.z + p.x * q.y - p.y * q.x + p.z * q.w, p.w * q.w - p.x * q.x - p.y * q.y - p.z * q.z } };
-}
+carom_pose fixture_compose(carom_pose a, carom_pose b) { return carom_compose_poses(a, b); }
 
 bool fixture_same_vector(carom_vec3 a, carom_vec3 b) { return memcmp(&a, &b, sizeof a) == 0; }
 

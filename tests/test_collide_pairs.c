@@ -389,3 +389,20 @@ TEST(collide_pairs, a_batch_inside_a_piece_of_a_loop_runs_on_its_worker)
 	close_stock(&s);
 	carom_destroy_context(context);
 }
+
+TEST(collide_pairs, poses_compose_and_invert)
+{
+	uint64_t seed = 9;
+	for (int i = 0; i < 100; i++) {
+		const carom_pose a = fixture_random_pose(&seed, 3), b = fixture_random_pose(&seed, 3);
+		const carom_vec3 point = fixture_random_pose(&seed, 3).position;
+		const carom_pose both = carom_compose_poses(a, b), back = carom_compose_poses(carom_invert_pose(a), both);
+		const carom_vec3 once = carom_transform_point(both, point);
+		const carom_vec3 twice = carom_transform_point(a, carom_transform_point(b, point));
+		CHECK_NEAR(v3d_length(v3d_sub(once, twice)), 0, 1e-13);
+		CHECK_NEAR(v3d_length(v3d_sub(back.position, b.position)), 0, 1e-13);
+		CHECK_NEAR(v3d_length(v3d_sub(carom_rotate(back.orientation, point), carom_rotate(b.orientation, point))), 0, 1e-13);
+		CHECK_NEAR(
+			v3d_length(carom_transform_point(carom_compose_poses(a, carom_invert_pose(a)), (carom_vec3){ 0, 0, 0 })), 0, 1e-13);
+	}
+}

@@ -83,6 +83,31 @@ static inline carom_vec3 carom_inverse_transform_point(carom_pose pose, carom_ve
 	return carom_rotate(inverse, d);
 }
 
+/// The pose of a frame that stands at inner in the frame of outer: a point v lies at
+/// carom_transform_point(outer, carom_transform_point(inner, v)). So the hand of a robot is at
+/// carom_compose_poses(arm, hand_in_arm). The quaternion is not normalised: its length is the
+/// product of theirs, and stays within some roundings of 1 along a chain of unit ones.
+static inline carom_pose carom_compose_poses(carom_pose outer, carom_pose inner)
+{
+	carom_quat p = outer.orientation, q = inner.orientation;
+	carom_pose pose = { carom_transform_point(outer, inner.position),
+		{ p.w * q.x + p.x * q.w + p.y * q.z - p.z * q.y,
+			p.w * q.y - p.x * q.z + p.y * q.w + p.z * q.x,
+			p.w * q.z + p.x * q.y - p.y * q.x + p.z * q.w,
+			p.w * q.w - p.x * q.x - p.y * q.y - p.z * q.z } };
+	return pose;
+}
+
+/// The pose that undoes one with a unit quaternion: B in the frame of A is
+/// carom_compose_poses(carom_invert_pose(A), B).
+static inline carom_pose carom_invert_pose(carom_pose pose)
+{
+	carom_vec3 origin = { 0, 0, 0 };
+	carom_pose inverse = { carom_inverse_transform_point(pose, origin),
+		{ -pose.orientation.x, -pose.orientation.y, -pose.orientation.z, pose.orientation.w } };
+	return inverse;
+}
+
 /// The motion from a pose along way without turning, as of a bullet, or of a step of a character.
 static inline carom_motion carom_straight_motion(carom_pose begin, carom_vec3 way)
 {
