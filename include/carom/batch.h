@@ -144,7 +144,7 @@ CAROM_API carom_result carom_overlaps(
 
 /// The contacts of pairs [count] of any shapes, meshes and height fields included, as
 /// carom_collide: for a narrow phase behind a broad phase of your own. Those of pair i are
-/// contacts[first[i]] to contacts[first[i + 1] - 1], at most 8; first and capacity as in
+/// contacts[first[i]] to contacts[first[i + 1] - 1], at most 8. first and capacity as in
 /// carom_world_cast_rays_all. Where first[count] is above capacity, ask again with that room.
 /// - With a capacity of 8 * count or more no contact is missed, and none is copied to memory of the
 ///   library: they are first written far apart. So records behind first[count] change too, and
