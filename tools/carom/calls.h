@@ -32,6 +32,7 @@ enum {
 	CALLS_HULL = 13,
 	CALLS_SHIFT_ORIGIN = 29,
 	CALLS_ADD_BODY_WITH_ID = 31,
+	CALLS_FIELD = 32,
 };
 
 typedef struct calls_list {

@@ -260,9 +260,8 @@ int info_show_calls(io_input *input, bool as_json)
 	cJSON_AddNumberToObject(facts, "version", list.count > 0 ? list.data[0].version : 0);
 	cJSON_AddNumberToObject(facts, "calls", (double)all);
 	cJSON_AddNumberToObject(facts, "steps", (double)counts[CALLS_STEP]);
-	cJSON_AddNumberToObject(facts, "meshes", (double)(counts[CALLS_MESH] + counts[CALLS_HULL]));
-	cJSON_AddNumberToObject(
-		facts, "bodies_added", (double)(counts[CALLS_ADD_BODY] + counts[CALLS_ADD_BODY_WITH_ID]));
+	cJSON_AddNumberToObject(facts, "meshes", (double)(counts[CALLS_MESH] + counts[CALLS_HULL] + counts[CALLS_FIELD]));
+	cJSON_AddNumberToObject(facts, "bodies_added", (double)(counts[CALLS_ADD_BODY] + counts[CALLS_ADD_BODY_WITH_ID]));
 	cJSON_AddNumberToObject(facts, "bodies_removed", (double)counts[CALLS_REMOVE_BODY]);
 	cJSON_AddBoolToObject(facts, "whole", list.count > 0 && whole);
 	free(list.data);
