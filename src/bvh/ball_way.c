@@ -48,7 +48,7 @@ typedef struct ball_way {
 
 static v3d front_of(const ball_way *b, const v3d corner[3])
 {
-	const v3d n = v3d_normalize(v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0])));
+	const v3d n = cr_triangle_normal(corner);
 	const bool turned = b->mesh->two_sided && v3d_dot(n, v3d_sub(b->centre, corner[0])) < 0;
 	return turned ? v3d_neg(n) : n;
 }

@@ -4,6 +4,7 @@
 #ifndef CR_BVH_COLLIDER_H
 #define CR_BVH_COLLIDER_H
 
+#include "geom/triangle.h"
 #include "mesh/fans.h"
 #include "mesh/refit.h"
 #include "tree/tree.h"
@@ -366,7 +367,7 @@ static inline v3d cr_collider_normal(const cr_collider *c, int32_t number)
 {
 	v3d p[3];
 	cr_collider_triangle(c, number, p);
-	return v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
+	return cr_triangle_normal(p);
 }
 
 #endif

@@ -57,6 +57,7 @@
 
 #include "bvh/mover_walk.h"
 #include "geom/guard.h"
+#include "geom/triangle.h"
 
 enum {
 	MOST_GUARDS = 24,
@@ -156,14 +157,12 @@ static void measure_to(const cr_descent *d, const part_pair *p, double t, double
 
 static void measure(const cr_descent *d, const part_pair *p, double t, cr_separation *s) { measure_to(d, p, t, INFINITY, s); }
 
-static v3d triangle_normal(const v3d p[3]) { return v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0]))); }
-
 static void add_face(const cr_descent *d, part_pair *p, int side)
 {
 	const touching *t = d->user;
 	const cr_mover *m = d->mover[side];
 	const v3d *corner = p->convex[side].corner;
-	v3d normal = triangle_normal(corner);
+	v3d normal = cr_triangle_normal(corner);
 	if (!(v3d_dot(normal, normal) > 0.5))
 		return;
 	if (m->two_sided) {

@@ -356,7 +356,7 @@ bool cr_place_triangle(const cr_convex_mesh_pair *c, int32_t number, v3d shift, 
 		if (lower[i] > middle + half || upper[i] < middle - half)
 			return false;
 	}
-	t->normal = v3d_normalize(v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0])));
+	t->normal = cr_triangle_normal(corner);
 	t->behind = v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) <= c->behind;
 	// A needle of denormal width is a segment in this frame. Its neighbour at the long edge is met
 	// instead.

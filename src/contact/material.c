@@ -143,24 +143,36 @@ static double search_near(const cr_collider *collider, near_search *s)
 	return INFINITY;
 }
 
+/// The triangle whose normal is most like a given one. Triangles are shown in the order of their
+/// numbers.
+typedef struct alike_search {
+	v3d normal;
+	double best;
+	int32_t triangle;
+} alike_search;
+
+static void show(alike_search *a, const cr_topology *t, int32_t triangle)
+{
+	const double alike = v3d_dot(cr_face_normal(t, triangle), a->normal);
+	if (alike > a->best + ALIKE) {
+		a->best = alike;
+		a->triangle = triangle;
+	}
+}
+
 /// The triangle that a search without the tree finds, in the order of numbers.
 static int32_t search_all(const carom_mesh *hull, v3d point, v3d normal, double tolerance)
 {
 	const cr_topology *t = &hull->topology;
-	double least = INFINITY, best = -INFINITY;
-	int32_t found = 0;
+	alike_search found = { normal, -INFINITY, 0 };
+	double least = INFINITY;
 	for (int32_t i = 0; i < t->triangle_count; i++)
 		least = fmin(least, distance_to(&hull->collider, i, point));
 	for (int32_t i = 0; i < t->triangle_count; i++) {
-		if (distance_to(&hull->collider, i, point) > least + tolerance)
-			continue;
-		const double alike = v3d_dot(cr_face_normal(t, i), normal);
-		if (alike > best + ALIKE) {
-			best = alike;
-			found = i;
-		}
+		if (!(distance_to(&hull->collider, i, point) > least + tolerance))
+			show(&found, t, i);
 	}
-	return found;
+	return found.triangle;
 }
 
 int32_t cr_hull_triangle_at(const carom_mesh *hull, v3d point, v3d normal)
@@ -168,20 +180,14 @@ int32_t cr_hull_triangle_at(const carom_mesh *hull, v3d point, v3d normal)
 	const double tolerance = NEAR * hull->collider.scale;
 	near_search s = { .point = point, .tolerance = tolerance };
 	const double least = search_near(&hull->collider, &s);
-	double best = -INFINITY;
-	int32_t found = 0;
+	alike_search found = { normal, -INFINITY, 0 };
 	if (least == INFINITY)
 		return search_all(hull, point, normal, tolerance);
 	for (int32_t i = 0; i < s.count; i++) {
-		if (s.found[i].distance > least + tolerance)
-			continue;
-		const double alike = v3d_dot(cr_face_normal(&hull->topology, s.found[i].triangle), normal);
-		if (alike > best + ALIKE) {
-			best = alike;
-			found = s.found[i].triangle;
-		}
+		if (!(s.found[i].distance > least + tolerance))
+			show(&found, &hull->topology, s.found[i].triangle);
 	}
-	return found;
+	return found.triangle;
 }
 
 uint32_t cr_material_at(const cr_body *body, int32_t triangle, v3d point, v3d normal)

@@ -9,6 +9,7 @@
 #include "geom/triangle.h"
 #include "geom/volume.h"
 #include "bvh/parting.h"
+#include <string.h>
 
 // Candidates of two meshes that are looked at before all are listed.
 enum { FEW_CANDIDATES = 96 };
@@ -308,31 +309,18 @@ static bool padded_mesh_meets(const carom_shape *mesh, const carom_pose *mesh_po
 	return cr_mesh_meets_volume(&mesh->mesh->collider, kernels, mesh_pose, &grown, &raised);
 }
 
-/// -1, 0 or 1: the order of the first numbers that differ.
-static int order_of(const double *a, const double *b, int count)
-{
-	int i = 0;
-	while (i < count - 1 && a[i] == b[i])
-		i++;
-	return (a[i] > b[i]) - (a[i] < b[i]);
-}
+enum { NUMBERS = 14 };
 
-enum { SIZES = 6, PLACES = 7 };
-
-static int order_of_shapes(const carom_shape *a, const carom_shape *b)
+/// Numbers that tell a placed shape from others: its kind, sizes and pose.
+static void number_shape(const carom_shape *s, const carom_pose *pose, double numbers[NUMBERS])
 {
-	if (a->type != b->type)
-		return a->type > b->type ? 1 : -1;
-	if (cr_has_mesh(a)) {
-		const double of_a[] = { a->mesh->topology.triangle_count, a->mesh->collider.scale, a->rounding };
-		const double of_b[] = { b->mesh->topology.triangle_count, b->mesh->collider.scale, b->rounding };
-		return order_of(of_a, of_b, 3);
-	}
-	const double of_a[SIZES] = { a->radius, a->half_length, a->half_extents[0], a->half_extents[1], a->half_extents[2],
-		a->rounding };
-	const double of_b[SIZES] = { b->radius, b->half_length, b->half_extents[0], b->half_extents[1], b->half_extents[2],
-		b->rounding };
-	return order_of(of_a, of_b, SIZES);
+	const carom_vec3 p = pose->position;
+	const carom_quat q = pose->orientation;
+	const bool is_mesh = cr_has_mesh(s);
+	const double all[NUMBERS] = { s->type, s->rounding, is_mesh ? s->mesh->topology.triangle_count : s->radius,
+		is_mesh ? s->mesh->collider.scale : s->half_length, is_mesh ? 0 : s->half_extents[0], is_mesh ? 0 : s->half_extents[1],
+		is_mesh ? 0 : s->half_extents[2], p.x, p.y, p.z, q.x, q.y, q.z, q.w };
+	memcpy(numbers, all, sizeof all);
 }
 
 /// Does the second of two placed shapes come before the first, in an order that follows from the
@@ -341,13 +329,13 @@ static int order_of_shapes(const carom_shape *a, const carom_shape *b)
 /// that are equal in all of this have one frame, where nothing is rounded.
 static bool second_comes_first(const carom_shape *a, const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b)
 {
-	const int order = order_of_shapes(a, b);
-	if (order != 0)
-		return order > 0;
-	const carom_vec3 p = pose_a->position, q = pose_b->position;
-	const carom_quat t = pose_a->orientation, u = pose_b->orientation;
-	return order_of((double[PLACES]){ p.x, p.y, p.z, t.x, t.y, t.z, t.w },
-			   (double[PLACES]){ q.x, q.y, q.z, u.x, u.y, u.z, u.w }, PLACES) > 0;
+	double of_a[NUMBERS], of_b[NUMBERS];
+	int i = 0;
+	number_shape(a, pose_a, of_a);
+	number_shape(b, pose_b, of_b);
+	while (i < NUMBERS - 1 && of_a[i] == of_b[i])
+		i++;
+	return of_a[i] > of_b[i];
 }
 
 carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a,

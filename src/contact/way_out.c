@@ -136,7 +136,7 @@ static void straighten(const cr_collider *target, const float origin[3], cr_way_
 	cr_way_out straight = *way;
 	v3d t[3];
 	cr_collider_triangle(target, way->triangle, t);
-	const v3d o = v3d_from_floats(origin), n = v3d_normalize(v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0])));
+	const v3d o = v3d_from_floats(origin), n = cr_triangle_normal(t);
 	cr_turn_way(n, &straight);
 	const v3d end = v3d_mad(o, straight.depth, v3d_from_floats(straight.direction));
 	for (int k = 0; k < 3; k++) {

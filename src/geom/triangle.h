@@ -39,6 +39,12 @@ bool cr_ray_triangle_watertight(
 bool cr_ray_triangle_mt(const float origin[3], const float direction[3], const float a[3], const float b[3], const float c[3],
 	float t_max, cr_triangle_hit *hit);
 
+/// The unit normal of a triangle, on the side from which its corners go round counter-clockwise.
+static inline v3d cr_triangle_normal(const v3d corner[3])
+{
+	return v3d_normalize(v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0])));
+}
+
 /// Which part of a triangle a closest point lies on.
 typedef enum cr_feature {
 	CR_FEATURE_FACE,

@@ -1,6 +1,7 @@
 // Drives the stages of the mesh check and adds two things that rays need: the turn of an inverted
 // mesh and the normals of vertices and edges.
 #include "mesh/mesh_check.h"
+#include "geom/triangle.h"
 #include "math/trig.h"
 #include <string.h>
 
@@ -72,23 +73,18 @@ static void points_of(const cr_topology *topology, int32_t triangle, v3d points[
 		points[k] = position_of(topology, corner[k]);
 }
 
-static v3d normal_of(const v3d points[3])
-{
-	return v3d_normalize(v3d_cross(v3d_sub(points[1], points[0]), v3d_sub(points[2], points[0])));
-}
-
 v3d cr_face_normal(const cr_topology *topology, int32_t triangle)
 {
 	v3d points[3];
 	points_of(topology, triangle, points);
-	return normal_of(points);
+	return cr_triangle_normal(points);
 }
 
 void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3])
 {
 	v3d points[3];
 	points_of(topology, triangle, points);
-	*normal = normal_of(points);
+	*normal = cr_triangle_normal(points);
 	corner_angles(points, angles);
 }
 
@@ -96,7 +92,7 @@ void cr_corner_cosine(const cr_topology *topology, int32_t triangle, int corner,
 {
 	v3d points[3];
 	points_of(topology, triangle, points);
-	*normal = normal_of(points);
+	*normal = cr_triangle_normal(points);
 	const v3d from = points[(corner + 2) % 3], at = points[corner], to = points[(corner + 1) % 3];
 	// As in corner_angles.
 	*cosine = -v3d_dot(v3d_normalize(v3d_sub(to, at)), v3d_normalize(v3d_sub(at, from)));

@@ -302,16 +302,12 @@ void cr_count_body(carom_world *world, const cr_body *body, int sign)
 	cr_note_members(world);
 }
 
-/// How many parts a body has, and how many numbers it takes.
-static int32_t parts_of(const carom_body_def *def) { return def->part_count > 0 ? def->part_count : 1; }
-static int32_t numbers_of(const carom_body_def *def) { return def->part_room > parts_of(def) ? def->part_room : parts_of(def); }
-
 /// Add a checked body at a pose (normalised). chosen: the id that it gets, which is free; null: one
 /// is found. On failure nothing is left.
 static carom_result add_checked(
 	carom_world *world, const carom_body_def *def, carom_pose pose, carom_body_id chosen, carom_body_id *id)
 {
-	const int32_t count = parts_of(def), numbers = numbers_of(def), given = (int32_t)chosen.index1;
+	const int32_t count = cr_def_parts(def), numbers = cr_def_numbers(def), given = (int32_t)chosen.index1;
 	carom_result result = given ? cr_reserve_chosen_numbers(world, given - 1, numbers) : cr_reserve_numbers(world, numbers);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -383,7 +379,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 static carom_result check_chosen_id(carom_world *world, const carom_body_def *def, carom_body_id id, const char *name)
 {
 	carom_context *context = world->context;
-	const int32_t numbers = numbers_of(def);
+	const int32_t numbers = cr_def_numbers(def);
 	if (id.index1 == 0 || id.generation == 0)
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "%s: id is (%u, %u); both numbers begin with 1", name, id.index1, id.generation);

@@ -37,6 +37,12 @@ void cr_begin_body(cr_body *first, const carom_pose *pose);
 /// Lets a body rest where it is: its last pose is the present one.
 void cr_rest_body(cr_courses *courses, cr_body *first);
 
+/// How many parts a body has, and how many numbers it takes: those of parts to come are among them.
+static inline int32_t cr_def_parts(const carom_body_def *def) { return def->part_count > 1 ? def->part_count : 1; }
+static inline int32_t cr_def_numbers(const carom_body_def *def)
+{
+	return def->part_room > cr_def_parts(def) ? def->part_room : cr_def_parts(def);
+}
 /// Makes room for a body of count parts, so that cr_take_numbers cannot fail, nor cr_free_numbers
 /// when the body goes.
 carom_result cr_reserve_numbers(carom_world *world, int32_t count);

@@ -418,24 +418,33 @@ static carom_result paint(replay *r, int64_t count, carom_mesh **mesh)
 	return CAROM_SUCCESS;
 }
 
+/// Room for one more mesh, and count numbers of its record, which holds so many. NULL: out of
+/// memory. Free them.
+static float *get_floats(replay *r, int64_t count)
+{
+	float *numbers = cr_alloc(r->context, (size_t)count * sizeof *numbers);
+	if (!numbers || !cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1)) {
+		cr_free(r->context, numbers, (size_t)count * sizeof *numbers);
+		return NULL;
+	}
+	for (int64_t i = 0; i < count; i++)
+		numbers[i] = get_f32(r);
+	return numbers;
+}
+
 /// A hull, of the vertices of the recorded one: the hull of these is that hull again.
 static carom_result replay_hull(replay *r)
 {
 	const uint32_t vertex_count = get_u32(r);
 	if (r->short_payload || vertex_count > INT32_MAX || 12 * (int64_t)vertex_count > r->payload.count - r->at || r->version < 4)
 		return damaged(r, "its size is wrong, or its version has no such record");
-	const size_t bytes = 12 * (size_t)vertex_count;
-	float *vertices = cr_alloc(r->context, bytes);
-	if (!vertices || !cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1)) {
-		cr_free(r->context, vertices, bytes);
+	float *vertices = get_floats(r, 3 * (int64_t)vertex_count);
+	if (!vertices)
 		return cr_fail_memory(r->context, "a recording");
-	}
-	for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
-		vertices[i] = get_f32(r);
 	carom_mesh *mesh;
 	const carom_strided points = { vertices, 0, CAROM_FLOAT32 };
 	carom_result result = judge(r, carom_create_hull(r->context, &points, (int32_t)vertex_count, &mesh));
-	cr_free(r->context, vertices, bytes);
+	cr_free(r->context, vertices, 3 * (size_t)vertex_count * sizeof *vertices);
 	if (result != CAROM_SUCCESS)
 		return result;
 	result = paint(r, mesh->topology.triangle_count, &mesh);
@@ -456,18 +465,13 @@ static carom_result replay_field(replay *r)
 	const int64_t samples = plan.columns > 0 && plan.rows > 0 ? (int64_t)plan.columns * plan.rows : 0;
 	if (r->short_payload || samples == 0 || samples > (r->payload.count - r->at) / 4 || r->version < 21)
 		return damaged(r, "its size is wrong, or its version has no such record");
-	const size_t bytes = 4 * (size_t)samples;
-	float *heights = cr_alloc(r->context, bytes);
-	if (!heights || !cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1)) {
-		cr_free(r->context, heights, bytes);
+	float *heights = get_floats(r, samples);
+	if (!heights)
 		return cr_fail_memory(r->context, "a recording");
-	}
-	for (int64_t i = 0; i < samples; i++)
-		heights[i] = get_f32(r);
 	plan.heights = heights;
 	carom_mesh *mesh;
 	carom_result result = judge(r, cr_restore_field(r->context, &plan, &mesh));
-	cr_free(r->context, heights, bytes);
+	cr_free(r->context, heights, (size_t)samples * sizeof *heights);
 	if (result != CAROM_SUCCESS)
 		return result;
 	result = paint(r, cr_surface_triangles(&mesh->field), &mesh);
@@ -706,7 +710,7 @@ static carom_result replay_slot(replay *r, int32_t *index)
 		return damaged(r, "a part without its body");
 	if (!get_body(r, &def))
 		return refuse_body(r);
-	const int32_t count = def.part_count > 1 ? def.part_count : 1, numbers = def.part_room > count ? def.part_room : count;
+	const int32_t count = cr_def_parts(&def), numbers = cr_def_numbers(&def);
 	if (numbers > world->bodies.count - first)
 		return damaged(r, "a body with more parts than there are numbers");
 	// So that its numbers are found: of one part in one list, of more in the other, which has room

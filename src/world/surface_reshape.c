@@ -55,8 +55,6 @@ static void corners_at(const reshaping *r, int32_t triangle, v3d corners[3])
 	}
 }
 
-static v3d normal_of(const v3d c[3]) { return v3d_normalize(v3d_cross(v3d_sub(c[1], c[0]), v3d_sub(c[2], c[0]))); }
-
 /// The triangle that a line from a point meets first, and how far away. Of a closed mesh only one
 /// that the line leaves by. -1: none.
 static int32_t cast_along(const reshaping *r, v3d from, v3d along, double *distance)
@@ -72,7 +70,7 @@ static int32_t cast_along(const reshaping *r, v3d from, v3d along, double *dista
 			continue;
 		v3d corners[3];
 		corners_at(r, hit.triangle, corners);
-		if (hit.t < *distance && (!closed || v3d_dot(normal_of(corners), along) > 0)) {
+		if (hit.t < *distance && (!closed || v3d_dot(cr_triangle_normal(corners), along) > 0)) {
 			*distance = hit.t;
 			best = hit.triangle;
 		}
@@ -99,7 +97,7 @@ static bool find_side(const reshaping *r, v3d point, v3d normal, int32_t *triang
 		return false;
 	v3d corners[3];
 	corners_at(r, *triangle, corners);
-	const double along = v3d_dot(normal_of(corners), normal);
+	const double along = v3d_dot(cr_triangle_normal(corners), normal);
 	*side = r->now->mesh->report.closed || along > 0 ? CR_SIDE_FRONT : CR_SIDE_BACK;
 	return r->now->mesh->report.closed || fabs(along) > CLEARLY;
 }
